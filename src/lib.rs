@@ -1,0 +1,5 @@
+//! harness-mechanic: from recorded evidence alone, what every gate of a coding-agent harness costs, what it alone caught,
+//! and what removing it would risk.
+
+pub mod model;
+pub mod source;

@@ -1,0 +1,70 @@
+//! Owns `gates` and `rules`: the controls of a harness as declared or observed.
+
+use super::record::record;
+use super::vocabulary::{GateKind, LoadMode, Mode, Purpose};
+
+record! {
+    /// A named control, as one file declares or shows it. A gate that is declared and never seen in any run stands here too.
+    Gate = "gates", Fact, key "gate_id" {
+        /// Readable name of the gate (`independent-review`, `PreToolUse:pre-tool-use.mjs`).
+        gate_id: String,
+        /// Harness or format the gate belongs to.
+        harness: Option<String>,
+        /// control, context, recorder, notifier or unknown; only control gates have a yield.
+        purpose: Purpose,
+        /// deterministic, model, human or external. NULL: unknown.
+        kind: Option<GateKind>,
+        /// block, warn or observe. NULL: unknown.
+        mode: Option<Mode>,
+        /// Position in the harness's own order, smallest first. NULL: no declared order.
+        gate_order: Option<i64>,
+        /// Whether the step behind the gate cannot be undone. NULL: unknown.
+        irreversible: Option<bool>,
+        /// Whether the maintainer pinned it: never proposed for removal. NULL: not said.
+        pinned: Option<bool>,
+        /// Whether passes are recorded too; false means firings without a rate. NULL: unknown.
+        pass_recorded: Option<bool>,
+        /// Kinds of problem it covers (failure classes, paths, tools). NULL: unknown.
+        covers: Option<Vec<String>>,
+        /// Other names of it.
+        aliases: Option<Vec<String>>,
+        /// File that declares it. NULL: only observed.
+        declared_in: Option<String>,
+        /// What makes it the same gate across files: script and event, wrappers removed.
+        identity: Option<String>,
+        /// The file this row comes from.
+        source_id: String,
+        /// 1-based line.
+        source_line: i64,
+    }
+}
+
+record! {
+    /// The smallest removable thing: a sensor, a clause, a checklist item, an instruction section.
+    Rule = "rules", Fact, key "rule_id" {
+        /// Readable name of the rule.
+        rule_id: String,
+        /// Gate it belongs to.
+        gate_id: Option<String>,
+        /// File it stands in, relative to the repository.
+        path: Option<String>,
+        /// Lines it takes.
+        lines: Option<i64>,
+        /// Tokens it takes when loaded.
+        tokens: Option<i64>,
+        /// always or on_demand.
+        load: Option<LoadMode>,
+        /// Whether it is pinned.
+        pinned: Option<bool>,
+        /// Version or date it exists since.
+        since: Option<String>,
+        /// Version or date it was removed.
+        until: Option<String>,
+        /// Kinds of problem it covers.
+        covers: Option<Vec<String>>,
+        /// The file this row comes from.
+        source_id: String,
+        /// 1-based line.
+        source_line: i64,
+    }
+}

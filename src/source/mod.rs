@@ -1,0 +1,120 @@
+//! Owns the sources: each turns one vendor's files into records. Nothing above this part knows a vendor's field.
+
+pub mod emit;
+pub mod lines;
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use emit::{Emitter, Summary};
+
+use crate::model::id::stable_id;
+
+/// One input file.
+#[derive(Debug, Clone)]
+pub struct Input {
+    /// Where it is now.
+    pub path: PathBuf,
+    /// How it is named in records: absolute, the home directory cut to `~`.
+    pub shown_path: String,
+    pub source_id: String,
+}
+
+impl Input {
+    /// Names a file. The path is made absolute without following the last link.
+    pub fn new(path: &Path) -> io::Result<Input> {
+        let path = std::path::absolute(path)?;
+        let shown_path = cut_home(&path.to_string_lossy());
+        let source_id = stable_id(&["source", &shown_path]);
+        Ok(Input { path, shown_path, source_id })
+    }
+
+    pub fn open(&self) -> io::Result<File> {
+        File::open(&self.path)
+    }
+
+    /// File name, or empty.
+    pub fn name(&self) -> &str {
+        self.path.file_name().and_then(|n| n.to_str()).unwrap_or("")
+    }
+
+    /// Whether some folder of the path has this name.
+    pub fn within(&self, folder: &str) -> bool {
+        self.path.components().any(|c| c.as_os_str() == folder)
+    }
+}
+
+/// Cuts the user's home directory, and any other user's, from a path: `/home/ann/x` and `/Users/ann/x` become `~/x`.
+pub fn cut_home(path: &str) -> String {
+    if let Some(home) = std::env::home_dir().and_then(|h| h.to_str().map(str::to_owned))
+        && home.len() > 1
+        && let Some(rest) = path.strip_prefix(&home)
+        && (rest.is_empty() || rest.starts_with('/'))
+    {
+        return format!("~{rest}");
+    }
+    for root in ["/home/", "/Users/"] {
+        if let Some(rest) = path.strip_prefix(root) {
+            return match rest.split_once('/') {
+                Some((_, rest)) => format!("~/{rest}"),
+                None => "~".to_owned(),
+            };
+        }
+    }
+    path.to_owned()
+}
+
+/// What a source may look at to decide whether a file is its own.
+pub struct Probe<'a> {
+    pub input: &'a Input,
+    /// The first bytes of the (uncompressed) file, at most [`PROBE_BYTES`].
+    pub head: &'a [u8],
+}
+
+/// Bytes of a file shown to [`Source::claims`].
+pub const PROBE_BYTES: usize = 64 << 10;
+
+impl Probe<'_> {
+    /// Whether the head holds this text.
+    pub fn holds(&self, text: &str) -> bool {
+        memchr::memmem::find(self.head, text.as_bytes()).is_some()
+    }
+}
+
+/// One input format.
+pub trait Source: Sync {
+    /// Name of the format (`claude-code`).
+    fn format(&self) -> &'static str;
+    /// Raised whenever the same bytes would give other rows: files read by an older version are read again.
+    fn version(&self) -> u32;
+    /// Whether the file is of this format; cheap, from path and head alone.
+    fn claims(&self, probe: &Probe<'_>) -> bool;
+    /// Reads the file. Bad records go to quarantine; an error means that the file itself could not be read.
+    fn read(&self, input: &Input, out: &mut Emitter<'_>) -> anyhow::Result<()>;
+}
+
+/// Every native source, in the order they are asked.
+pub fn all() -> &'static [&'static dyn Source] {
+    &[]
+}
+
+/// The source that claims the file; `None` leaves it `ignored`.
+pub fn claim(input: &Input, head: &[u8]) -> Option<&'static dyn Source> {
+    let probe = Probe { input, head };
+    all().iter().copied().find(|s| s.claims(&probe))
+}
+
+/// Reads up to [`PROBE_BYTES`] from the start of a file.
+pub fn head_of(input: &Input) -> io::Result<Vec<u8>> {
+    let mut head = Vec::new();
+    input.open()?.take(PROBE_BYTES as u64).read_to_end(&mut head)?;
+    Ok(head)
+}
+
+/// Reads one file with one source into a sink.
+pub fn read_file(source: &dyn Source, input: &Input, sink: &mut dyn emit::Sink) -> anyhow::Result<Summary> {
+    let mut out = Emitter::new(input.source_id.clone(), sink);
+    source.read(input, &mut out)?;
+    out.finish()
+}
