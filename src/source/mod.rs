@@ -1,6 +1,8 @@
 //! Owns the sources: each turns one vendor's files into records. Nothing above this part knows a vendor's field.
 
 pub mod emit;
+pub mod hook_command;
+pub mod hook_identity;
 pub mod lines;
 
 use std::fs::File;
