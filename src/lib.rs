@@ -1,5 +1,8 @@
 //! harness-mechanic: from recorded evidence alone, what every gate of a coding-agent harness costs, what it alone caught,
 //! and what removing it would risk.
 
+pub mod cli;
+#[cfg(feature = "audit")]
+pub mod lake;
 pub mod model;
 pub mod source;

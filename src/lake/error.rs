@@ -1,0 +1,60 @@
+//! Owns `LakeError`: what can go wrong with a lake, in words that say what, where and what to do.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+/// Why the lake could not be read or written. All of them are failures of the environment, never a failed check.
+#[derive(Debug, Error)]
+pub enum LakeError {
+    #[error("no lake at {}: run `mechanic ingest PATH…` first, or name another with --lake DIR", .0.display())]
+    NotFound(PathBuf),
+    #[error("the lake at {} is being written by another mechanic process: wait for it to end, then try again", .0.display())]
+    Locked(PathBuf),
+    #[error("the lake at {} was written by a newer mechanic (layout {found}, known up to {known}): use that version, or ingest into a new lake", path.display())]
+    Newer { path: PathBuf, found: String, known: u32 },
+    #[error("cannot {what} {}: {source}", path.display())]
+    Io {
+        what: &'static str,
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    #[error("table {table}: {message}")]
+    Table { table: String, message: String },
+    #[error("table {table}: {source}")]
+    Arrow {
+        table: &'static str,
+        #[source]
+        source: arrow::error::ArrowError,
+    },
+    #[error("{} is not readable as Parquet: {source}", path.display())]
+    Parquet {
+        path: PathBuf,
+        #[source]
+        source: parquet::errors::ParquetError,
+    },
+    #[error("table {table} changed while it was read: try again")]
+    Unstable { table: String },
+}
+
+impl LakeError {
+    /// Says what was tried on which path when the system refused.
+    pub(crate) fn io(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> LakeError {
+        move |source| LakeError::Io { what, path: path.to_owned(), source }
+    }
+
+    /// An error of the log of one table.
+    pub(crate) fn table(table: &str) -> impl Fn(delta_kernel::KernelError) -> LakeError {
+        move |e| LakeError::Table { table: table.to_owned(), message: e.to_string() }
+    }
+
+    pub(crate) fn arrow(table: &'static str) -> impl Fn(arrow::error::ArrowError) -> LakeError {
+        move |source| LakeError::Arrow { table, source }
+    }
+
+    pub(crate) fn parquet(path: &Path) -> impl Fn(parquet::errors::ParquetError) -> LakeError {
+        move |source| LakeError::Parquet { path: path.to_owned(), source }
+    }
+}
