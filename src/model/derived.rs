@@ -187,8 +187,14 @@ record! {
         recurs_of: Option<String>,
         /// What became of it.
         disposition: Disposition,
+        /// A person's label of one of its findings: true, false-alarm or duplicate. NULL: not labelled.
+        label: Option<String>,
+        /// Whether a person detected it first; unclassified until labelled.
+        human: bool,
         /// Findings in the episode.
         n_findings: i64,
+        /// Passes of a reporting gate on an unchanged state: flaky, they close nothing.
+        n_flaky_passes: i64,
         /// Gate after whose last pass the defect appeared (it passed before the defect existed). NULL: unknown.
         introduced_after: Option<String>,
         /// Milliseconds from first stop to the closing pass.

@@ -59,6 +59,8 @@ record! {
         head_sha: Option<String>,
         /// What it looked at where that is an identifier (`pr:107`). NULL: not recorded.
         subject: Option<String>,
+        /// Fingerprints that a pass names as resolved. NULL: the source names none.
+        resolves: Option<Vec<String>>,
         /// Identifiers that back the verdict (event ids, files), never text.
         evidence: Option<String>,
         /// Detector that recognised it. NULL: the source itself says it is a gate.
