@@ -11,6 +11,7 @@ pub mod sessions;
 pub mod sources;
 pub mod time;
 pub mod traces;
+pub mod usage_totals;
 pub mod vocabulary;
 
 use record::{Record, TableDef};
@@ -24,6 +25,7 @@ pub const FACT_TABLES: &[&TableDef] = &[
     decisions::Unit::TABLE,
     sessions::Context::TABLE,
     sessions::ModelCallCopy::TABLE,
+    usage_totals::UsageTotal::TABLE,
     sessions::ToolCall::TABLE,
     gate_runs::GateRun::TABLE,
     gate_runs::Finding::TABLE,

@@ -135,6 +135,11 @@ vocabulary! {
 }
 
 vocabulary! {
+    /// What record a reading of cumulative counters comes from.
+    UsageTotalKind { Shutdown = "shutdown", Checkpoint = "checkpoint" }
+}
+
+vocabulary! {
     CallKind { Message = "message", Advisor = "advisor", Fallback = "fallback", Compaction = "compaction" }
 }
 

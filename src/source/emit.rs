@@ -8,6 +8,7 @@ use crate::model::gates::{Gate, Rule};
 use crate::model::sessions::{Context, ModelCallCopy, ToolCall};
 use crate::model::sources::{Quarantined, Warning};
 use crate::model::traces::TraceSpan;
+use crate::model::usage_totals::UsageTotal;
 use crate::model::vocabulary::{FingerprintBasis, Quality};
 
 /// Rows of one file, one vector a fact table.
@@ -20,6 +21,7 @@ pub struct Facts {
     pub units: Vec<Unit>,
     pub contexts: Vec<Context>,
     pub model_call_copies: Vec<ModelCallCopy>,
+    pub usage_totals: Vec<UsageTotal>,
     pub tool_calls: Vec<ToolCall>,
     pub gate_runs: Vec<GateRun>,
     pub findings: Vec<Finding>,
@@ -39,6 +41,7 @@ impl Facts {
             + self.units.len()
             + self.contexts.len()
             + self.model_call_copies.len()
+            + self.usage_totals.len()
             + self.tool_calls.len()
             + self.gate_runs.len()
             + self.findings.len()
@@ -73,6 +76,7 @@ impl Sink for Collect {
         into.units.append(&mut facts.units);
         into.contexts.append(&mut facts.contexts);
         into.model_call_copies.append(&mut facts.model_call_copies);
+        into.usage_totals.append(&mut facts.usage_totals);
         into.tool_calls.append(&mut facts.tool_calls);
         into.gate_runs.append(&mut facts.gate_runs);
         into.findings.append(&mut facts.findings);
@@ -165,6 +169,7 @@ fn earn(facts: &Facts, earned: &mut BTreeSet<&'static str>) {
     set("model_calls", !facts.model_call_copies.is_empty());
     set("tokens", facts.model_call_copies.iter().any(|c| c.input_tokens.is_some() && c.input_quality != Quality::Unknown));
     set("output_tokens", facts.model_call_copies.iter().any(|c| matches!(c.output_quality, Quality::Exact | Quality::Likely)));
+    set("usage_totals", !facts.usage_totals.is_empty());
     set("tool_calls", !facts.tool_calls.is_empty());
     set("durations", facts.tool_calls.iter().any(|t| t.duration_ms.is_some()));
     set("exit_status", facts.tool_calls.iter().any(|t| t.exit_status.is_some()));
