@@ -91,7 +91,7 @@ record! {
 record! {
     /// What git says of one commit.
     Commit = "commits", Fact, key "commit_id" {
-        /// Stable hash of repository and sha.
+        /// Stable hash of the sha: a commit is the same in every clone.
         commit_id: String,
         /// Full sha.
         sha: String,

@@ -1,6 +1,7 @@
 //! Owns the sources: each turns one vendor's files into records. Nothing above this part knows a vendor's field.
 
 pub mod emit;
+pub mod git;
 pub mod hook_command;
 pub mod hook_identity;
 pub mod lines;
@@ -92,13 +93,18 @@ pub trait Source: Sync {
     fn version(&self) -> u32;
     /// Whether the file is of this format; cheap, from path and head alone.
     fn claims(&self, probe: &Probe<'_>) -> bool;
+    /// A digest of what decides the rows besides the file's own bytes (the references of a repository); part of what makes the
+    /// file current. `None`: nothing else does, or it could not be read.
+    fn state(&self, _input: &Input) -> Option<String> {
+        None
+    }
     /// Reads the file. Bad records go to quarantine; an error means that the file itself could not be read.
     fn read(&self, input: &Input, out: &mut Emitter<'_>) -> anyhow::Result<()>;
 }
 
 /// Every native source, in the order they are asked.
 pub fn all() -> &'static [&'static dyn Source] {
-    &[]
+    &[&git::GitSource]
 }
 
 /// The source that claims the file; `None` leaves it `ignored`.
