@@ -4,6 +4,7 @@ pub mod emit;
 pub mod git;
 pub mod hook_command;
 pub mod hook_identity;
+pub mod labels;
 pub mod lines;
 
 use std::fs::File;
@@ -104,7 +105,7 @@ pub trait Source: Sync {
 
 /// Every native source, in the order they are asked.
 pub fn all() -> &'static [&'static dyn Source] {
-    &[&git::GitSource]
+    &[&git::GitSource, &labels::Labels]
 }
 
 /// The source that claims the file; `None` leaves it `ignored`.
