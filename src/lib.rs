@@ -2,6 +2,7 @@
 //! and what removing it would risk.
 
 pub mod cli;
+pub mod config;
 #[cfg(feature = "audit")]
 pub mod lake;
 pub mod model;
