@@ -32,6 +32,32 @@ pub fn program_of(command: &str) -> Option<Program> {
     found.script.or(found.program).map(Program::Path)
 }
 
+/// First program a shell command runs (`cargo` of `cd x && RUST_LOG=info cargo test`), never its arguments; commands that only change
+/// the shell's own state are passed over. `None` where there is no program.
+pub fn first_program(command: &str) -> Option<String> {
+    const STATE: &[&str] = &["cd", "pushd", "popd", "set", "export", "unset", "source", ".", "Set-Location", "sl", "umask", "alias"];
+    let mut end = command.len().min(MAX_BYTES);
+    while !command.is_char_boundary(end) {
+        end -= 1;
+    }
+    let mut only_state = None;
+    for part in tokens(command.get(..end)?).split(|t| t.separator) {
+        let mut words = part.iter().map(|t| t.text.trim_start_matches('(')).filter(|w| !KEYWORDS.contains(w) && !is_redirection(w));
+        // PowerShell's `$name = …` and `$env:NAME = …` are assignments too.
+        let program = words.find(|w| !w.is_empty() && !is_assignment(w));
+        let Some(program) = program.filter(|w| !w.starts_with(['$', '-', '@', '[', '"'])) else { continue };
+        let name: String = base(program).chars().filter(|c| !c.is_control()).take(120).collect();
+        if name.is_empty() {
+            continue;
+        }
+        if !STATE.contains(&name.as_str()) {
+            return Some(name);
+        }
+        only_state.get_or_insert(name);
+    }
+    only_state
+}
+
 #[derive(Default)]
 struct Found {
     script: Option<String>,
@@ -74,6 +100,12 @@ fn tokens(text: &str) -> Vec<Token> {
                 word.extend(chars.next());
             }
             (Some(_), c) => word.push(c),
+            (None, '#') if word.is_empty() && !quoted => {
+                // A comment, to the end of its line.
+                while chars.peek().is_some_and(|n| *n != '\n') {
+                    chars.next();
+                }
+            }
             (None, '\'' | '"') => (quote, quoted) = (Some(c), true),
             (None, c) if c == '\n' || matches!(c, ';' | '|' | '&') => {
                 // `2>&1` and `&>` are redirections, no separators.
@@ -345,4 +377,26 @@ fn is_script(word: &str) -> bool {
     ];
     let name = base(word);
     name.rsplit_once('.').is_some_and(|(stem, ext)| !stem.is_empty() && EXTENSIONS.contains(&ext.to_ascii_lowercase().as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_program_is_named_without_directory_environment_and_arguments() {
+        for (command, program) in [
+            ("cargo test --release", "cargo"),
+            ("cd /w && RUST_LOG=info /usr/bin/cargo test | tail -3", "cargo"),
+            ("$x = Get-Content a.txt\nInvoke-Pester", "Invoke-Pester"),
+            ("cd 'C:/a b'; git status -s", "git"),
+            ("cd /w", "cd"),
+            ("if true; then make; fi", "true"),
+            ("# comment\nls", "ls"),
+        ] {
+            assert_eq!(first_program(command).as_deref(), Some(program), "{command}");
+        }
+        assert_eq!(first_program("$x"), None);
+        assert_eq!(first_program(""), None);
+    }
 }

@@ -3,9 +3,11 @@
 pub mod emit;
 pub mod git;
 pub mod hook_command;
+pub mod hook_failure;
 pub mod hook_identity;
 pub mod labels;
 pub mod lines;
+pub mod reviewer;
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -66,7 +68,18 @@ pub fn cut_home(path: &str) -> String {
             };
         }
     }
-    path.to_owned()
+    cut_windows_home(path).unwrap_or_else(|| path.to_owned())
+}
+
+/// `C:\Users\ann\x` becomes `~\x`.
+fn cut_windows_home(path: &str) -> Option<String> {
+    let (drive, rest) = path.split_once(':')?;
+    let rest = rest.strip_prefix(['\\', '/'])?;
+    let (users, rest) = (rest.get(..5)?, rest.get(5..)?.strip_prefix(['\\', '/'])?);
+    if drive.len() != 1 || !users.eq_ignore_ascii_case("users") {
+        return None;
+    }
+    Some(rest.find(['\\', '/']).and_then(|at| rest.get(at..)).map_or_else(|| "~".to_owned(), |rest| format!("~{rest}")))
 }
 
 /// What a source may look at to decide whether a file is its own.
