@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
+use crate::config::ConfigError;
+
 /// Done, and nothing failed the check.
 pub const DONE: u8 = 0;
 /// The check failed.
@@ -38,7 +40,7 @@ fn code_of(error: &anyhow::Error) -> u8 {
         if cause.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe) {
             return DONE;
         }
-        if cause.is::<Usage>() {
+        if cause.is::<Usage>() || cause.is::<ConfigError>() {
             return USAGE;
         }
     }
