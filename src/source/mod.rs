@@ -8,6 +8,7 @@ pub mod hook_identity;
 pub mod labels;
 pub mod lines;
 pub mod reviewer;
+pub mod walk;
 
 use std::fs::File;
 use std::io::{self, Read};
