@@ -6,8 +6,12 @@ pub mod hook_command;
 pub mod hook_failure;
 pub mod hook_identity;
 pub mod labels;
+pub mod lenient;
 pub mod lines;
+pub mod open;
+pub mod repair;
 pub mod reviewer;
+pub mod salvage;
 pub mod walk;
 
 use std::fs::File;
@@ -37,6 +41,7 @@ impl Input {
         Ok(Input { path, shown_path, source_id })
     }
 
+    /// The file as it is on disk; [`open::open`] gives its text.
     pub fn open(&self) -> io::Result<File> {
         File::open(&self.path)
     }
@@ -128,10 +133,10 @@ pub fn claim(input: &Input, head: &[u8]) -> Option<&'static dyn Source> {
     all().iter().copied().find(|s| s.claims(&probe))
 }
 
-/// Reads up to [`PROBE_BYTES`] from the start of a file.
+/// Reads up to [`PROBE_BYTES`] from the start of a file's text.
 pub fn head_of(input: &Input) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
-    input.open()?.take(PROBE_BYTES as u64).read_to_end(&mut head)?;
+    open::open(input)?.take(PROBE_BYTES as u64).read_to_end(&mut head)?;
     Ok(head)
 }
 
