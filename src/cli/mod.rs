@@ -1,12 +1,10 @@
 //! Owns the command line: which commands there are, and which exit code an outcome has. One file a command.
 
-pub mod discover;
 pub mod exit;
 #[cfg(feature = "audit")]
 mod ingest;
 #[cfg(feature = "audit")]
 mod lake;
-pub mod plain;
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -1,5 +1,6 @@
 //! Owns the sources: each turns one vendor's files into records. Nothing above this part knows a vendor's field.
 
+pub mod delivery_harness;
 pub mod emit;
 pub mod git;
 pub mod hook_command;
@@ -124,7 +125,7 @@ pub trait Source: Sync {
 
 /// Every native source, in the order they are asked.
 pub fn all() -> &'static [&'static dyn Source] {
-    &[&git::GitSource, &labels::Labels]
+    &[&git::GitSource, &labels::Labels, &delivery_harness::LifecycleTrace]
 }
 
 /// The source that claims the file; `None` leaves it `ignored`.
