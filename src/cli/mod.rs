@@ -1,6 +1,7 @@
 //! Owns the command line: which commands there are, and which exit code an outcome has. One file a command.
 
 pub mod discover;
+mod doctor;
 pub mod exit;
 #[cfg(feature = "audit")]
 mod ingest;
@@ -9,27 +10,31 @@ mod lake;
 pub mod plain;
 mod schema;
 
-use std::path::PathBuf;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
 pub use exit::{Usage, exit_code};
 
+use crate::config::Config;
+
 /// Tells the maintainer of a coding-agent harness, from recorded evidence alone, what every gate costs, what it alone caught and
 /// what removing it would risk.
 #[derive(Debug, Parser)]
 #[command(name = "mechanic", version, max_term_width = 100)]
 pub struct Cli {
-    /// Folder of the lake.
-    #[arg(long, global = true, value_name = "DIR", default_value = ".mechanic/lake")]
-    lake: PathBuf,
+    /// Folder of the lake [default: `lake` of mechanic.toml, else .mechanic/lake].
+    #[arg(long, global = true, value_name = "DIR")]
+    lake: Option<PathBuf>,
     #[command(subcommand)]
     command: Command,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Doctor(doctor::Args),
     #[cfg(feature = "audit")]
     Ingest(ingest::Args),
     #[cfg(feature = "audit")]
@@ -39,13 +44,24 @@ enum Command {
 
 /// Runs one command. The exit code of an error is [`exit_code`].
 pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
-    #[cfg_attr(not(feature = "audit"), allow(unused_variables))]
-    let lake = &cli.lake;
+    let lake = match cli.lake {
+        Some(folder) => folder,
+        None => Config::load(&std::env::current_dir()?)?.lake.unwrap_or_else(|| PathBuf::from(".mechanic/lake")),
+    };
+    let lake: &Path = &lake;
     match cli.command {
+        Command::Doctor(args) => doctor::run(lake, &args),
         #[cfg(feature = "audit")]
         Command::Ingest(args) => ingest::run(lake, &args),
         #[cfg(feature = "audit")]
         Command::Lake(args) => lake::run(lake, &args),
         Command::Schema(args) => schema::run(&args),
     }
+}
+
+/// Prints to standard output; a reader that went away is an error that [`exit_code`] takes for none.
+fn print(text: &str) -> std::io::Result<()> {
+    let mut out = anstream::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()
 }
