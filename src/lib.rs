@@ -1,6 +1,8 @@
 //! harness-mechanic: from recorded evidence alone, what every gate of a coding-agent harness costs, what it alone caught,
 //! and what removing it would risk.
 
+#[cfg(feature = "audit")]
+pub mod attribute;
 pub mod cli;
 pub mod config;
 #[cfg(feature = "audit")]

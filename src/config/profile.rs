@@ -83,6 +83,23 @@ pub struct RuleProfile {
     pub instead_of: Option<String>,
     /// Contract clause the rule carries out.
     pub clause: Option<String>,
+    /// What a pass of the rule means for the whole delivery.
+    #[serde(default)]
+    pub means: Vec<Meaning>,
+}
+
+/// What attribution reads from a rule, so that it needs no harness's names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Meaning {
+    /// The work crossed a line: whatever finding still stood open did not stop it.
+    Crosses,
+    /// The work is merged.
+    Merges,
+    /// The delivery is finished.
+    Finishes,
+    /// The gate run's subject (its pull request) is the delivery's own.
+    NamesSubject,
 }
 
 /// A script whose one span stands for all its stages.

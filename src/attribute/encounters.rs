@@ -1,0 +1,133 @@
+//! Owns `gate_problem`: how each gate of a run met each of its problems, misses with their basis included.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::episodes::Episode;
+use super::rulebook::Rulebook;
+use super::stops::Stop;
+use super::timeline::{Event, Timeline, same_sha};
+use crate::model::derived::GateProblem;
+use crate::model::vocabulary::{About, Encounter, ExposureBasis, FingerprintBasis, MissBasis, Verdict};
+
+/// What the encounters of one problem need to know of it.
+pub struct Met<'a> {
+    pub problem_id: &'a str,
+    pub run_id: &'a str,
+    pub about: About,
+    pub failure_class: Option<&'a str>,
+    pub episode: &'a Episode<'a>,
+    pub stops: &'a [Stop],
+}
+
+/// One row for each gate that is known to the run: those with a gate run in it, and those its harness declares.
+pub fn encounters(met: &Met<'_>, timeline: &Timeline<'_>, known: &BTreeSet<&str>, rules: &Rulebook) -> Vec<GateProblem> {
+    let mut by_gate: BTreeMap<&str, Vec<usize>> = known.iter().map(|gate| (*gate, Vec::new())).collect();
+    for (at, event) in timeline.events.iter().enumerate() {
+        by_gate.entry(&event.run.gate_id).or_default().push(at);
+    }
+    by_gate
+        .into_iter()
+        .filter(|(gate, _)| !rules.not_control.contains(*gate))
+        .filter_map(|(gate, events)| encounter(gate, &events, met, timeline, rules))
+        .collect()
+}
+
+fn encounter(gate: &str, events: &[usize], met: &Met<'_>, timeline: &Timeline<'_>, rules: &Rulebook) -> Option<GateProblem> {
+    let row = |encounter, miss_basis, at: Option<usize>| {
+        let event = at.map(|at| &timeline.events[at]);
+        GateProblem {
+            gate_id: gate.to_owned(),
+            problem_id: met.problem_id.to_owned(),
+            run_id: met.run_id.to_owned(),
+            encounter,
+            miss_basis,
+            gate_run_id: event.map(|e| e.run.gate_run_id.clone()),
+            at: event.and_then(|e| e.effective.or(e.run.ended_at)),
+        }
+    };
+    let report = met.episode.reports.iter().map(|r| r.event).find(|at| events.contains(at));
+    let stop = met.stops.iter().find(|s| events.contains(&s.event));
+    if let Some(stop) = stop {
+        let first = met.stops.first() == Some(stop);
+        return Some(row(if first { Encounter::StoppedFirst } else { Encounter::Stopped }, None, Some(stop.event)));
+    }
+    // A gate that let the defect pass before it, or another of its runs, reported it has missed it once, whatever it did later.
+    let miss = misses(events, met, timeline, rules);
+    if let Some(at) = report {
+        return Some(row(Encounter::Detected, None, Some(at)));
+    }
+    if let Some((at, basis)) = miss {
+        return Some(row(Encounter::Missed, Some(basis), Some(at)));
+    }
+    let closed = met.episode.closed_by.unwrap_or(usize::MAX);
+    if let Some(&at) =
+        events.iter().find(|&&at| at < closed && matches!(timeline.events[at].verdict, Verdict::Skipped | Verdict::SkippedRequired))
+    {
+        return Some(row(Encounter::Skipped, None, Some(at)));
+    }
+    if let Some(&at) = events.iter().find(|&&at| at > closed) {
+        return Some(row(Encounter::AfterFix, None, Some(at)));
+    }
+    events.is_empty().then(|| row(Encounter::NotRun, None, None))
+}
+
+/// Misses of a gate that also stopped or detected the problem stand in rows of their own.
+pub fn earlier_misses(met: &Met<'_>, timeline: &Timeline<'_>, rules: &Rulebook) -> Vec<GateProblem> {
+    let reporters: BTreeSet<&str> = met.episode.reports.iter().map(|r| timeline.events[r.event].run.gate_id.as_str()).collect();
+    let mut rows = Vec::new();
+    for gate in reporters {
+        let events: Vec<usize> = (0..timeline.events.len()).filter(|&at| timeline.events[at].run.gate_id == gate).collect();
+        if let Some((at, basis)) = misses(&events, met, timeline, rules) {
+            let event = &timeline.events[at];
+            rows.push(GateProblem {
+                gate_id: gate.to_owned(),
+                problem_id: met.problem_id.to_owned(),
+                run_id: met.run_id.to_owned(),
+                encounter: Encounter::Missed,
+                miss_basis: Some(basis),
+                gate_run_id: Some(event.run.gate_run_id.clone()),
+                at: event.effective.or(event.run.ended_at),
+            });
+        }
+    }
+    rows
+}
+
+/// The gate's strongest miss: a counted pass on the very commit of the first report is proven; one whose commit (or the report's) is
+/// unknown is possible where the run records writes and none lies in between. Only product problems are missed, and a run about one
+/// tool call misses nothing else.
+fn misses(events: &[usize], met: &Met<'_>, timeline: &Timeline<'_>, rules: &Rulebook) -> Option<(usize, MissBasis)> {
+    let first = met.episode.reports.first()?.event;
+    let reported = &timeline.events[first];
+    if met.about != About::Product || met.episode.basis == FingerprintBasis::GateStage {
+        return None;
+    }
+    let closed = met.episode.closed_by.unwrap_or(timeline.events.len());
+    let mut possible = None;
+    for &at in events.iter().filter(|&&at| at < closed && at != first) {
+        let passed = &timeline.events[at];
+        if passed.foreign != reported.foreign || !may_have_seen(passed, met, rules) {
+            continue;
+        }
+        match (passed.run.head_sha.as_deref(), reported.run.head_sha.as_deref()) {
+            (Some(a), Some(b)) if same_sha(a, b) => return Some((at, MissBasis::Proven)),
+            (Some(_), Some(_)) => {}
+            _ if at < first && possible.is_none() && timeline.writes.changed(passed, reported) == Some(false) => {
+                possible = Some((at, MissBasis::Possible));
+            }
+            _ => {}
+        }
+    }
+    possible
+}
+
+/// Whether a pass of this gate run says anything of a problem like this one.
+fn may_have_seen(passed: &Event<'_>, met: &Met<'_>, rules: &Rulebook) -> bool {
+    passed.verdict == Verdict::Pass
+        && passed.run.exposure_basis != ExposureBasis::Inferred
+        && passed.run.tool_call_id.is_none()
+        && passed.effective.is_some()
+        && passed.about == met.about
+        && passed.speaks_of(met.episode.unit.as_deref())
+        && rules.covers(&passed.run.gate_id, met.failure_class)
+}

@@ -1,0 +1,329 @@
+//! Owns linking: which native run keys and contexts are one delivery, and how that is known.
+//!
+//! Explicit ids first (a trace that names the session, a branch or work tree that names the issue), then the commit trailer, then
+//! overlap in time within one repository. A session that several deliveries could claim stays a run of its own.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::attribute::facts::Viewed;
+use crate::model::id::stable_id;
+use crate::model::sessions::Context;
+use crate::model::time::Ts;
+use crate::model::vocabulary::{LinkBasis, RunBasis};
+
+/// A run before its figures are known.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Delivery {
+    pub run_id: String,
+    pub basis: RunBasis,
+    pub task: Option<String>,
+    /// Native run keys and how each was joined.
+    pub keys: BTreeMap<String, LinkBasis>,
+}
+
+/// Deliveries, and the way from a row to its delivery.
+#[derive(Debug, Default)]
+pub struct Links {
+    pub deliveries: Vec<Delivery>,
+    by_key: HashMap<String, usize>,
+    by_key_and_root: HashMap<(String, String), usize>,
+    roots: HashMap<String, String>,
+}
+
+impl Links {
+    /// The delivery of a row with this native run key from this source.
+    pub fn of(&self, native_run_key: &str, source_id: &str) -> Option<usize> {
+        if let Some(&at) = self.by_key.get(native_run_key) {
+            return Some(at);
+        }
+        let root = self.roots.get(source_id)?;
+        self.by_key_and_root.get(&(native_run_key.to_owned(), root.clone())).copied()
+    }
+
+    /// The run id of that row's delivery.
+    pub fn run_id_of(&self, native_run_key: &str, source_id: &str) -> Option<&str> {
+        self.of(native_run_key, source_id).and_then(|at| self.deliveries.get(at)).map(|d| d.run_id.as_str())
+    }
+}
+
+/// The part of a path that a delivery's files share: what stands before the tracking or work tree folder, else the folder itself.
+fn root_of(path: &str) -> String {
+    let cut = ["/.worktrees/", "/.copilot-tracking/"].iter().filter_map(|mark| path.find(mark)).min();
+    match cut {
+        Some(at) => path[..at].to_owned(),
+        None => path.rsplit_once('/').map_or(String::new(), |(folder, _)| folder.to_owned()),
+    }
+}
+
+/// The issue a branch or work tree folder names: `feature/issue-97-title`, `.worktrees/issue-97`.
+pub fn task_in(text: &str) -> Option<String> {
+    let at = text.find("issue-")?;
+    if at > 0 && !matches!(text.as_bytes()[at - 1], b'/' | b'-' | b'_') {
+        return None;
+    }
+    let digits: String = text[at + 6..].chars().take_while(char::is_ascii_digit).collect();
+    let digits = digits.trim_start_matches('0');
+    (!digits.is_empty()).then(|| digits.to_owned())
+}
+
+/// What a trace says of one delivery.
+#[derive(Default)]
+struct Traced {
+    task: Option<String>,
+    branches: Vec<String>,
+    sessions: Vec<String>,
+    repo: Option<String>,
+    root: String,
+    from: Option<Ts>,
+    to: Option<Ts>,
+}
+
+pub fn link(facts: &Viewed) -> Links {
+    let paths = facts.paths();
+    let mut links = Links { roots: paths.iter().map(|(id, path)| ((*id).to_owned(), root_of(path))).collect(), ..Links::default() };
+    let traced = traces(facts, &links.roots);
+    for (key, trace) in &traced {
+        links.by_key.insert(key.clone(), links.deliveries.len());
+        links.deliveries.push(Delivery {
+            run_id: stable_id(&["run", key]),
+            basis: RunBasis::Issue,
+            task: trace.task.clone(),
+            keys: BTreeMap::from([(key.clone(), LinkBasis::Explicit)]),
+        });
+    }
+    records(facts, &traced, &mut links);
+    sessions(facts, &traced, &mut links);
+    links
+}
+
+fn traces(facts: &Viewed, roots: &HashMap<String, String>) -> BTreeMap<String, Traced> {
+    let mut traced: BTreeMap<String, Traced> = BTreeMap::new();
+    for span in &facts.trace_spans {
+        let entry = traced.entry(span.native_run_key.clone()).or_default();
+        entry.task = entry.task.take().or_else(|| span.task.clone());
+        entry.repo = entry.repo.take().or_else(|| span.repo.clone());
+        if entry.root.is_empty() {
+            entry.root = roots.get(&span.source_id).cloned().unwrap_or_default();
+        }
+        if let Some(branch) = &span.branch
+            && !entry.branches.contains(branch)
+        {
+            entry.branches.push(branch.clone());
+        }
+        if let Some(session) = &span.session
+            && !entry.sessions.contains(session)
+        {
+            entry.sessions.push(session.clone());
+        }
+        if !span.reconstructed {
+            let start = span.ended_at.map(|end| span.duration_ms.map_or(end, |ms| end.minus_millis(ms)));
+            entry.from = earlier(entry.from, start);
+            entry.to = later(entry.to, span.ended_at);
+        }
+    }
+    traced
+}
+
+pub fn earlier(a: Option<Ts>, b: Option<Ts>) -> Option<Ts> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
+}
+
+pub fn later(a: Option<Ts>, b: Option<Ts>) -> Option<Ts> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.max(b)),
+        (a, b) => a.or(b),
+    }
+}
+
+/// Per-issue records carry only the issue number: they belong to the trace of that issue in the same tracking root.
+fn records(facts: &Viewed, traced: &BTreeMap<String, Traced>, links: &mut Links) {
+    let rows = facts
+        .units
+        .iter()
+        .map(|u| (&u.native_run_key, &u.source_id))
+        .chain(facts.gate_runs.iter().map(|g| (&g.native_run_key, &g.source_id)))
+        .chain(facts.decisions.iter().filter_map(|d| d.native_run_key.as_ref().map(|k| (k, &d.source_id))));
+    let mut seen: BTreeMap<(String, String), ()> = BTreeMap::new();
+    for (key, source) in rows {
+        if key.starts_with("record:") {
+            let root = links.roots.get(source).cloned().unwrap_or_default();
+            seen.insert((key.clone(), root), ());
+        }
+    }
+    for ((key, root), ()) in seen {
+        let task = key.strip_prefix("record:").map(str::to_owned);
+        let same_task = || traced.iter().filter(|(_, t)| t.task == task);
+        let home: Vec<&String> = same_task().filter(|(_, t)| t.root == root).map(|(k, _)| k).collect();
+        let any: Vec<&String> = same_task().map(|(k, _)| k).collect();
+        let found = match (home.as_slice(), any.as_slice()) {
+            ([one], _) | ([], [one]) => links.by_key.get(*one).copied(),
+            _ => None,
+        };
+        let at = found.unwrap_or_else(|| {
+            links.deliveries.push(Delivery {
+                run_id: stable_id(&["run", &key, &root]),
+                basis: RunBasis::Issue,
+                task,
+                keys: BTreeMap::new(),
+            });
+            links.deliveries.len() - 1
+        });
+        links.deliveries[at].keys.insert(key.clone(), LinkBasis::Explicit);
+        links.by_key_and_root.insert((key, root), at);
+    }
+}
+
+fn sessions(facts: &Viewed, traced: &BTreeMap<String, Traced>, links: &mut Links) {
+    let mut by_key: BTreeMap<&str, Vec<&Context>> = BTreeMap::new();
+    for context in &facts.contexts {
+        by_key.entry(&context.native_run_key).or_default().push(context);
+    }
+    for row in &facts.gate_runs {
+        if row.native_run_key.starts_with("session:") {
+            by_key.entry(&row.native_run_key).or_default();
+        }
+    }
+    let trailers = trailer_tasks(facts);
+    for (key, contexts) in by_key {
+        if links.by_key.contains_key(key) {
+            continue;
+        }
+        let native = key.strip_prefix("session:").unwrap_or(key);
+        let found = explicit(native, &contexts, traced)
+            .map(|key| (key, LinkBasis::Explicit))
+            .or_else(|| by_trailer(native, &trailers, traced).map(|key| (key, LinkBasis::Trailer)))
+            .or_else(|| by_time(&contexts, traced).map(|key| (key, LinkBasis::TimeWindow)));
+        let at = match found.and_then(|(trace, basis)| Some((links.by_key.get(&trace).copied()?, basis))) {
+            Some((at, basis)) => {
+                links.deliveries[at].keys.insert(key.to_owned(), basis);
+                at
+            }
+            None => {
+                let named = contexts.iter().find_map(|c| named_task(c));
+                let trailer = trailers.get(native).and_then(|tasks| match tasks.as_slice() {
+                    [one] => Some(one.clone()),
+                    _ => None,
+                });
+                let basis = if named.is_none() && trailer.is_some() { RunBasis::Trailer } else { RunBasis::Session };
+                links.deliveries.push(Delivery {
+                    run_id: stable_id(&["run", key]),
+                    basis,
+                    task: named.or(trailer),
+                    keys: BTreeMap::from([(key.to_owned(), LinkBasis::None)]),
+                });
+                links.deliveries.len() - 1
+            }
+        };
+        links.by_key.insert(key.to_owned(), at);
+    }
+}
+
+fn named_task(context: &Context) -> Option<String> {
+    let branch = context.git_branch.as_deref().and_then(task_in);
+    branch.or_else(|| context.cwd.as_deref().filter(|cwd| cwd.contains("/.worktrees/")).and_then(task_in))
+}
+
+fn explicit(native: &str, contexts: &[&Context], traced: &BTreeMap<String, Traced>) -> Option<String> {
+    if let Some((key, _)) = only(traced.iter().filter(|(_, t)| t.sessions.iter().any(|s| s == native))) {
+        return Some(key.clone());
+    }
+    let task = contexts.iter().find_map(|c| named_task(c))?;
+    let same_task: Vec<_> = traced.iter().filter(|(_, t)| t.task.as_ref() == Some(&task)).collect();
+    let same_branch =
+        same_task.iter().filter(|(_, t)| contexts.iter().any(|c| c.git_branch.as_ref().is_some_and(|b| t.branches.contains(b))));
+    if let Some((key, _)) = only(same_branch) {
+        return Some((*key).clone());
+    }
+    let same_repo = same_task.iter().filter(|(_, t)| contexts.iter().any(|c| in_repo(c, t)));
+    if let Some((key, _)) = only(same_repo) {
+        return Some((*key).clone());
+    }
+    match same_task.as_slice() {
+        [(key, t)] if contexts.iter().all(|c| !contradicts(c, t)) => Some((*key).clone()),
+        _ => None,
+    }
+}
+
+/// The only item; `None` for none or several.
+fn only<T>(mut items: impl Iterator<Item = T>) -> Option<T> {
+    let first = items.next()?;
+    items.next().is_none().then_some(first)
+}
+
+fn base_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+fn repo_name(repo: &str) -> &str {
+    base_name(repo.trim_end_matches(".git"))
+}
+
+/// Names by which a context's repository can be known.
+fn context_repos(context: &Context) -> impl Iterator<Item = &str> {
+    let cwd = context.cwd.as_deref().map(|cwd| base_name(cwd.split("/.worktrees/").next().unwrap_or(cwd)));
+    context.repo.as_deref().map(repo_name).into_iter().chain(cwd)
+}
+
+fn trace_repos(trace: &Traced) -> impl Iterator<Item = &str> {
+    trace.repo.as_deref().map(repo_name).into_iter().chain(Some(base_name(&trace.root)).filter(|name| !name.is_empty()))
+}
+
+fn in_repo(context: &Context, trace: &Traced) -> bool {
+    context_repos(context).any(|name| trace_repos(trace).any(|other| other == name))
+}
+
+/// Both sides name a repository, and they differ.
+fn contradicts(context: &Context, trace: &Traced) -> bool {
+    context_repos(context).next().is_some() && trace.repo.is_some() && !in_repo(context, trace)
+}
+
+fn trailer_tasks(facts: &Viewed) -> HashMap<String, Vec<String>> {
+    let mut tasks: HashMap<String, Vec<String>> = HashMap::new();
+    for commit in &facts.commits {
+        if let Some(task) = &commit.task {
+            for session in &commit.session_trailers {
+                let of = tasks.entry(session.clone()).or_default();
+                if !of.contains(task) {
+                    of.push(task.clone());
+                }
+            }
+        }
+    }
+    tasks
+}
+
+fn by_trailer(native: &str, trailers: &HashMap<String, Vec<String>>, traced: &BTreeMap<String, Traced>) -> Option<String> {
+    let tasks = trailers.get(native)?;
+    only(traced.iter().filter(|(_, t)| t.task.as_ref().is_some_and(|task| tasks.contains(task)))).map(|(key, _)| key.clone())
+}
+
+fn by_time(contexts: &[&Context], traced: &BTreeMap<String, Traced>) -> Option<String> {
+    let from = contexts.iter().fold(None, |t, c| earlier(t, c.started_at))?;
+    let to = contexts.iter().fold(None, |t, c| later(t, c.ended_at))?;
+    let overlaps = |t: &Traced| matches!((t.from, t.to), (Some(a), Some(b)) if a <= to && from <= b);
+    only(traced.iter().filter(|(_, t)| overlaps(t) && contexts.iter().any(|c| in_repo(c, t)))).map(|(key, _)| key.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_branch_or_work_tree_names_its_issue() {
+        assert_eq!(task_in("feature/issue-97-trace"), Some("97".into()));
+        assert_eq!(task_in("~/shop/.worktrees/issue-07"), Some("7".into()));
+        assert_eq!(task_in("main"), None);
+        assert_eq!(task_in("feature/tissue-97"), None);
+        assert_eq!(task_in("issue-"), None);
+    }
+
+    #[test]
+    fn files_of_one_issue_share_their_root() {
+        assert_eq!(root_of("~/shop/.copilot-tracking/issues/issue-9/trace.jsonl"), "~/shop");
+        assert_eq!(root_of("~/shop/.worktrees/issue-9/.copilot-tracking/issues/issue-9/feature_list.json"), "~/shop");
+        assert_eq!(root_of("/data/issue-97.trace.jsonl"), "/data");
+    }
+}

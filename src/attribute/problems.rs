@@ -1,0 +1,212 @@
+//! Owns `problems`: episodes with their attribution, severity, disposition and rework.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::encounters::{Met, earlier_misses, encounters};
+use super::episodes::{Episode, episodes};
+use super::rulebook::Rulebook;
+use super::stops::{order, stops};
+use super::timeline::{Event, Timeline};
+use crate::model::decisions::Decision;
+use crate::model::derived::{GateProblem, ModelCall, Problem, Run};
+use crate::model::gate_runs::Finding;
+use crate::model::id::stable_id;
+use crate::model::sessions::ToolCall;
+use crate::model::time::Ts;
+use crate::model::vocabulary::{About, DecisionKind, Disposition, FingerprintBasis, Severity, Verdict};
+
+/// Everything the problems of one run are made from.
+pub struct RunEvidence<'a> {
+    pub run: &'a Run,
+    pub timeline: Timeline<'a>,
+    pub findings: &'a HashMap<&'a str, Vec<&'a Finding>>,
+    pub rules: &'a Rulebook,
+    /// Gates the run's harness declares.
+    pub known_gates: BTreeSet<&'a str>,
+    pub tool_calls: &'a HashMap<&'a str, &'a ToolCall>,
+    /// Tool calls of the run that succeeded, by what they did: (name, args_hash) → request times, sorted.
+    pub done: HashMap<(&'a str, &'a str), Vec<Ts>>,
+    pub calls: Vec<&'a ModelCall>,
+    /// Decisions of the run.
+    pub decisions: Vec<&'a Decision>,
+    /// Labels by finding id.
+    pub labels: &'a HashMap<&'a str, &'a str>,
+}
+
+/// The problems of a run, and how each gate met them.
+pub fn problems(evidence: &RunEvidence<'_>) -> (Vec<Problem>, Vec<GateProblem>) {
+    let all = episodes(&evidence.timeline, evidence.findings);
+    let mut rows: Vec<Problem> = Vec::with_capacity(all.len());
+    let mut met_rows = Vec::new();
+    for episode in &all {
+        let row = problem(episode, evidence, &rows);
+        let let_through = |event: &Event<'_>| let_through(event, evidence);
+        let stops = stops(episode, &evidence.timeline, evidence.rules, &let_through);
+        let met = Met {
+            problem_id: &row.problem_id,
+            run_id: &row.run_id,
+            about: row.about,
+            failure_class: row.failure_class.as_deref(),
+            episode,
+            stops: &stops,
+        };
+        met_rows.extend(encounters(&met, &evidence.timeline, &evidence.known_gates, evidence.rules));
+        met_rows.extend(earlier_misses(&met, &evidence.timeline, evidence.rules));
+        rows.push(row);
+    }
+    (rows, met_rows)
+}
+
+/// Whether the action a gate refused was done all the same later (same tool, same arguments): the gate was overridden.
+fn let_through(event: &Event<'_>, evidence: &RunEvidence<'_>) -> bool {
+    let Some(refused) = event.run.tool_call_id.as_deref().and_then(|id| evidence.tool_calls.get(id)) else { return false };
+    let (Some(args), Some(at)) = (refused.args_hash.as_deref(), refused.started_at) else { return false };
+    evidence.done.get(&(refused.name.as_str(), args)).is_some_and(|times| times.iter().any(|t| *t > at))
+}
+
+fn problem(episode: &Episode<'_>, evidence: &RunEvidence<'_>, earlier: &[Problem]) -> Problem {
+    let timeline = &evidence.timeline;
+    let run = evidence.run;
+    let first = &episode.reports[0];
+    let first_event = &timeline.events[first.event];
+    let let_through_now = |event: &Event<'_>| let_through(event, evidence);
+    let stops = stops(episode, timeline, evidence.rules, &let_through_now);
+    let (order_basis, co_first) = order(episode, timeline);
+    let first_stop = stops.first().map(|s| (timeline.events[s.event].run, s));
+    let opened_at = first_event.effective.or(first_event.run.ended_at);
+    let closed_at = episode.closed_by.and_then(|at| timeline.events[at].effective.or(timeline.events[at].run.ended_at));
+    let stopped_at = first_stop.and_then(|(_, s)| timeline.events[s.event].effective);
+    let findings = || episode.reports.iter().map(|r| r.finding);
+    let label = findings().find_map(|f| evidence.labels.get(f.finding_id.as_str())).map(|l| (*l).to_owned());
+    let about = about(episode, timeline);
+    let basis = episode.basis.as_str();
+    Problem {
+        problem_id: stable_id(&["problem", &run.run_id, &episode.fingerprint, basis, &first.finding.finding_id]),
+        run_id: run.run_id.clone(),
+        unit_id: episode.unit.clone(),
+        fingerprint: episode.fingerprint.clone(),
+        fingerprint_basis: basis.to_owned(),
+        // Severities are declared greatest first.
+        severity: findings().filter_map(|f| f.severity).min(),
+        failure_class: findings().find_map(|f| f.failure_class.clone()),
+        about,
+        first_detection_gate_id: Some(first_event.run.gate_id.clone()),
+        first_stop_gate_id: first_stop.map(|(r, _)| r.gate_id.clone()),
+        first_stop_rule_id: first_stop.and_then(|(r, s)| rule_of(episode, s.event).or_else(|| r.rule_id.clone())),
+        stop_basis: first_stop.map(|(_, s)| s.basis),
+        order_basis,
+        co_first,
+        unattributed: stops.is_empty(),
+        escaped: escaped(first_event, evidence),
+        link_basis: run.link_basis,
+        opened_at,
+        closed_at,
+        recurs_of: episode.recurs_of.and_then(|at| earlier.get(at)).map(|p| p.problem_id.clone()),
+        disposition: disposition(episode, evidence, label.as_deref()),
+        label,
+        human: evidence.rules.human.contains(&first_event.run.gate_id),
+        n_findings: findings().map(|f| f.count.unwrap_or(1)).sum(),
+        n_flaky_passes: episode.flaky_passes as i64,
+        introduced_after: introduced_after(episode, about, evidence),
+        rework_ms: stopped_at.zip(closed_at).map(|(from, to)| to.millis_since(from)),
+        rework_output_tokens: stopped_at.zip(closed_at).and_then(|(from, to)| rework_tokens(&evidence.calls, from, to)),
+        first_finding_id: first.finding.finding_id.clone(),
+        source_id: first.finding.source_id.clone(),
+        source_line: first.finding.source_line,
+    }
+}
+
+/// The rule that the finding of that gate run names.
+fn rule_of(episode: &Episode<'_>, event: usize) -> Option<String> {
+    episode.reports.iter().filter(|r| r.event == event).find_map(|r| r.finding.rule_id.clone())
+}
+
+/// Product if any report is; a report whose gate run is marked otherwise is what the mark says.
+fn about(episode: &Episode<'_>, timeline: &Timeline<'_>) -> About {
+    let of = |report: &super::episodes::Report<'_>| {
+        let event = &timeline.events[report.event];
+        if event.about != event.run.about { event.about } else { report.finding.about }
+    };
+    episode.reports.iter().map(of).min().unwrap_or(About::Product)
+}
+
+/// First seen after the run's work was merged.
+fn escaped(first: &Event<'_>, evidence: &RunEvidence<'_>) -> bool {
+    let merged = evidence.timeline.events.iter().find(|e| e.effective.is_some() && e.passes(&evidence.rules.merges, evidence.rules, first));
+    match (merged.and_then(|e| e.effective), first.effective) {
+        (Some(merged), Some(seen)) => seen > merged,
+        _ => false,
+    }
+}
+
+fn disposition(episode: &Episode<'_>, evidence: &RunEvidence<'_>, label: Option<&str>) -> Disposition {
+    if label == Some("false-alarm") {
+        return Disposition::Disputed;
+    }
+    if episode.closed_by.is_some() {
+        return Disposition::Fixed;
+    }
+    let events = &evidence.timeline.events;
+    let last = episode.last_report().map(|at| &events[at]);
+    let released = evidence.decisions.iter().any(|d| {
+        matches!(d.kind, DecisionKind::Release | DecisionKind::Waiver | DecisionKind::Override)
+            && d.target.as_deref().is_some_and(|t| last.is_some_and(|e| e.run.gate_id == t))
+            && d.decided_at >= last.and_then(|e| e.effective)
+    });
+    if released || last.is_some_and(|e| let_through(e, evidence)) {
+        return Disposition::Overridden;
+    }
+    let crossed = episode
+        .last_report()
+        .is_some_and(|at| events[at + 1..].iter().any(|e| e.passes(&evidence.rules.merges, evidence.rules, &events[at])));
+    if crossed { Disposition::Ignored } else { Disposition::Unknown }
+}
+
+/// The gate whose last counted pass on a provably other state came before the first report: the defect came after it.
+fn introduced_after(episode: &Episode<'_>, about: About, evidence: &RunEvidence<'_>) -> Option<String> {
+    if episode.basis == FingerprintBasis::GateStage {
+        return None;
+    }
+    let first = episode.reports.first()?;
+    let events = &evidence.timeline.events;
+    events[..first.event]
+        .iter()
+        .rev()
+        .filter(|e| e.verdict == Verdict::Pass && e.about == about && e.speaks_of(episode.unit.as_deref()))
+        .find(|e| evidence.timeline.writes.changed(e, &events[first.event]) == Some(true))
+        .map(|e| e.run.gate_id.clone())
+}
+
+fn rework_tokens(calls: &[&ModelCall], from: Ts, to: Ts) -> Option<i64> {
+    if calls.is_empty() {
+        return None;
+    }
+    Some(calls.iter().filter(|c| c.ended_at.is_some_and(|t| from < t && t <= to)).filter_map(|c| c.output_tokens).sum())
+}
+
+/// Names the earlier problem of the same defect across runs of one repository. A gate's stage or an output's shape is no identity
+/// across runs, so those never recur from run to run.
+pub fn link_recurrences(problems: &mut [Problem], repo_of_run: &HashMap<&str, Option<&str>>) {
+    let strong = |p: &Problem| FingerprintBasis::parse(&p.fingerprint_basis).is_some_and(|b| b < FingerprintBasis::OutputShape);
+    let mut order: Vec<usize> = (0..problems.len()).filter(|&at| strong(&problems[at])).collect();
+    order.sort_by(|&a, &b| {
+        let key = |p: &Problem| (p.opened_at.is_none(), p.opened_at, p.problem_id.clone());
+        key(&problems[a]).cmp(&key(&problems[b]))
+    });
+    let mut last: HashMap<(Option<String>, String, String), usize> = HashMap::new();
+    for at in order {
+        let p = &problems[at];
+        let repo = repo_of_run.get(p.run_id.as_str()).copied().flatten().map(str::to_owned);
+        let key = (repo, p.fingerprint_basis.clone(), p.fingerprint.clone());
+        if let Some(&earlier) = last.get(&key)
+            && problems[at].recurs_of.is_none()
+            && problems[earlier].run_id != problems[at].run_id
+        {
+            problems[at].recurs_of = Some(problems[earlier].problem_id.clone());
+        }
+        last.insert(key, at);
+    }
+}
+
+/// Greatest first, so that the least of several is the greatest severity.
+const _: () = assert!((Severity::Critical as u8) < (Severity::Major as u8) && (Severity::Major as u8) < (Severity::Minor as u8));

@@ -1,0 +1,96 @@
+//! Owns stops: which report of a problem stopped the work, how it is known, and in what order.
+
+use super::episodes::{Episode, Report};
+use super::rulebook::Rulebook;
+use super::timeline::{Event, Timeline};
+use crate::model::vocabulary::{Mode, OrderBasis, StopBasis, Verdict};
+
+/// One stop of a problem: position of the gate run in the timeline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stop {
+    pub event: usize,
+    pub basis: StopBasis,
+}
+
+/// Every stop of the episode, in order.
+pub fn stops(episode: &Episode<'_>, timeline: &Timeline<'_>, rules: &Rulebook, let_through: &dyn Fn(&Event<'_>) -> bool) -> Vec<Stop> {
+    episode.reports.iter().filter_map(|report| stop(report, episode, timeline, rules, let_through)).collect()
+}
+
+fn stop(
+    report: &Report<'_>,
+    episode: &Episode<'_>,
+    timeline: &Timeline<'_>,
+    rules: &Rulebook,
+    let_through: &dyn Fn(&Event<'_>) -> bool,
+) -> Option<Stop> {
+    let event = &timeline.events[report.event];
+    if rules.not_control.contains(&event.run.gate_id) {
+        return None;
+    }
+    let refuses = event.verdict == Verdict::Fail
+        && event.run.stopped_work != Some(false)
+        && (event.run.enforcement == Some(Mode::Block) || event.run.stopped_work == Some(true));
+    if refuses {
+        let enforced = !went_on(report.event, episode, timeline, rules) && !let_through(event);
+        return enforced.then_some(Stop { event: report.event, basis: StopBasis::Enforced });
+    }
+    acted_on(report.event, episode, timeline).then_some(Stop { event: report.event, basis: StopBasis::ActedOn })
+}
+
+/// Whether the work crossed a boundary of the harness before the refusing gate passed on the problem.
+fn went_on(at: usize, episode: &Episode<'_>, timeline: &Timeline<'_>, rules: &Rulebook) -> bool {
+    let refused = &timeline.events[at];
+    let closes = own_pass(at, episode, timeline).unwrap_or(timeline.events.len());
+    timeline.events[at + 1..closes].iter().any(|later| {
+        later.run.source_line != refused.run.source_line && refused.order < later.order && later.passes(&rules.boundary, rules, refused)
+    })
+}
+
+/// The next pass of the reporting gate and rule on the problem.
+fn own_pass(at: usize, episode: &Episode<'_>, timeline: &Timeline<'_>) -> Option<usize> {
+    let reported = &timeline.events[at];
+    let passes = timeline.events.iter().enumerate().skip(at + 1);
+    let own = passes
+        .filter(|(_, e)| e.verdict == Verdict::Pass && e.same_rule(reported.run) && e.speaks_of(episode.unit.as_deref()))
+        .find(|(_, e)| timeline.writes.changed(reported, e) != Some(false))
+        .map(|(at, _)| at);
+    // A pass that names the defect as resolved is the gate's own pass, whatever its unit.
+    match (own, episode.closed_by) {
+        (Some(own), Some(closed)) if closed > at && timeline.events[closed].same_rule(reported.run) => Some(own.min(closed)),
+        (None, Some(closed)) if closed > at && timeline.events[closed].same_rule(reported.run) => Some(closed),
+        (own, _) => own,
+    }
+}
+
+/// The same gate passed on it before another gate reported it (and, where writes are recorded, writes followed).
+fn acted_on(at: usize, episode: &Episode<'_>, timeline: &Timeline<'_>) -> bool {
+    let reported = &timeline.events[at];
+    let Some(pass) = own_pass(at, episode, timeline) else { return false };
+    let others = episode.reports.iter().filter(|r| at < r.event && r.event < pass).map(|r| &timeline.events[r.event]);
+    // A report whose run overlaps this one is neither before nor after it, so it takes no stop from it.
+    others.filter(|e| e.run.gate_id != reported.run.gate_id).all(|e| e.overlaps(reported))
+}
+
+/// How the first report stands to those of other gates: the basis of the order, and the gates that are first together.
+pub fn order(episode: &Episode<'_>, timeline: &Timeline<'_>) -> (OrderBasis, Vec<String>) {
+    let Some(first) = episode.reports.first().map(|r| &timeline.events[r.event]) else { return (OrderBasis::Line, Vec::new()) };
+    let others: Vec<&Event<'_>> =
+        episode.reports.iter().map(|r| &timeline.events[r.event]).filter(|e| e.run.gate_id != first.run.gate_id).collect();
+    let mut together: Vec<String> = others.iter().filter(|e| first.overlaps(e)).map(|e| e.run.gate_id.clone()).collect();
+    if !together.is_empty() {
+        together.push(first.run.gate_id.clone());
+        together.sort();
+        together.dedup();
+        return (OrderBasis::Concurrent, together);
+    }
+    if first.effective.is_none() {
+        return (OrderBasis::Line, Vec::new());
+    }
+    let basis = match others.first() {
+        Some(next) if next.effective == first.effective && next.order.0 != first.order.0 => OrderBasis::GateOrder,
+        Some(next) if next.effective == first.effective => OrderBasis::Line,
+        _ => OrderBasis::Time,
+    };
+    (basis, Vec::new())
+}

@@ -1,0 +1,158 @@
+//! Owns the timeline of a run: its gate runs in order, with effective times and the tree state each one saw.
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+
+use polars::prelude::{IntoLazy, PolarsResult, SortMultipleOptions, col};
+
+use super::frame::{Values, frame, ints, micros};
+use super::rulebook::Rulebook;
+use crate::model::gate_runs::{Finding, GateRun};
+use crate::model::time::Ts;
+use crate::model::vocabulary::{About, Verdict};
+
+/// One gate run in its place.
+#[derive(Debug, Clone, Copy)]
+pub struct Event<'a> {
+    pub run: &'a GateRun,
+    /// Running maximum of end times inside its file. `None`: no own time, or written after the fact: it has no order.
+    pub effective: Option<Ts>,
+    /// Final verdict and `about`, marks applied.
+    pub verdict: Verdict,
+    pub about: About,
+    /// Order of gate and rule.
+    pub order: (i64, i64),
+    pub path: &'a str,
+    /// Whether it was leaked into this run from elsewhere: it says nothing of the run's own work, nor the other way round.
+    pub foreign: bool,
+}
+
+impl Event<'_> {
+    /// Whether both intervals are known and overlap for more than an instant.
+    pub fn overlaps(&self, other: &Event<'_>) -> bool {
+        match (self.run.started_at, self.run.ended_at, other.run.started_at, other.run.ended_at) {
+            (Some(a), Some(b), Some(c), Some(d)) => a < d && c < b,
+            _ => false,
+        }
+    }
+
+    /// Whether it speaks of this unit: a run-wide gate run speaks of every unit.
+    pub fn speaks_of(&self, unit: Option<&str>) -> bool {
+        match (self.run.unit.as_deref(), unit) {
+            (None, _) => true,
+            (Some(own), Some(unit)) => own == unit,
+            (Some(_), None) => false,
+        }
+    }
+
+    /// Whether it is a pass of a rule in this set, about the same work as `other`.
+    pub fn passes(&self, set: &std::collections::HashSet<super::rulebook::RuleKey>, rules: &Rulebook, other: &Event<'_>) -> bool {
+        self.verdict == Verdict::Pass && self.foreign == other.foreign && rules.is(set, &self.run.gate_id, self.run.rule_id.as_deref())
+    }
+
+    /// Same gate and rule.
+    pub fn same_rule(&self, other: &GateRun) -> bool {
+        self.run.gate_id == other.gate_id && self.run.rule_id == other.rule_id
+    }
+}
+
+/// Total order: effective time, gate order, rule order, source, line, position.
+pub fn compare(a: &Event<'_>, b: &Event<'_>) -> Ordering {
+    let key = |e: &Event<'_>| (e.effective.is_none(), e.effective, e.order);
+    let place = |e: &Event<'_>| (e.run.source_line, e.run.seq);
+    key(a)
+        .cmp(&key(b))
+        .then_with(|| a.path.cmp(b.path))
+        .then_with(|| place(a).cmp(&place(b)))
+        .then_with(|| a.run.gate_run_id.cmp(&b.run.gate_run_id))
+}
+
+/// Effective times by position in `gate_runs`: the running maximum of end times inside a file, in line order. Reconstructed rows and
+/// rows without a time neither have nor set one.
+pub fn effective_times(gate_runs: &[GateRun]) -> PolarsResult<Vec<Option<Ts>>> {
+    if gate_runs.is_empty() {
+        return Ok(Vec::new());
+    }
+    let times = frame(vec![
+        ("source", Values::Text(gate_runs.iter().map(|g| Some(g.source_id.as_str())).collect())),
+        ("line", Values::Int(gate_runs.iter().map(|g| Some(g.source_line)).collect())),
+        ("seq", Values::Int(gate_runs.iter().map(|g| Some(g.seq)).collect())),
+        ("at", Values::Int((0..gate_runs.len() as i64).map(Some).collect())),
+        ("end", micros(gate_runs.iter().map(|g| if g.reconstructed { None } else { g.ended_at }))),
+    ])?
+    .lazy()
+    .sort(["source", "line", "seq", "at"], SortMultipleOptions::default())
+    .with_column(col("end").cum_max(false).over([col("source")])?.alias("running"))
+    .sort(["at"], SortMultipleOptions::default())
+    .collect()?;
+    let running = ints(&times, "running")?;
+    Ok(running.into_iter().zip(gate_runs).map(|(t, g)| if g.reconstructed || g.ended_at.is_none() { None } else { t.map(Ts) }).collect())
+}
+
+/// When the work tree changed in a run, as far as its sources show.
+#[derive(Debug, Default, Clone)]
+pub struct Writes {
+    /// Times of recorded writes, sorted.
+    pub at: Vec<Ts>,
+    /// Whether the run's sources record writes at all; if not, states are unknown.
+    pub recorded: bool,
+}
+
+impl Writes {
+    fn between(&self, from: Option<Ts>, to: Option<Ts>) -> Option<usize> {
+        if !self.recorded {
+            return None;
+        }
+        let (from, to) = (from?, to?);
+        Some(self.at.iter().filter(|t| from < **t && **t <= to).count())
+    }
+
+    /// Whether the tree changed from one gate run to a later one. `None`: unknown.
+    pub fn changed(&self, earlier: &Event<'_>, later: &Event<'_>) -> Option<bool> {
+        let written = self.between(earlier.effective, later.effective).map(|n| n > 0);
+        match (earlier.run.head_sha.as_deref(), later.run.head_sha.as_deref()) {
+            (Some(a), Some(b)) if !same_sha(a, b) => Some(true),
+            (Some(_), Some(_)) => Some(written.unwrap_or(false)),
+            _ => written,
+        }
+    }
+}
+
+/// Equal shas; an abbreviated one equals the sha it begins.
+pub fn same_sha(a: &str, b: &str) -> bool {
+    let n = a.len().min(b.len());
+    n >= 7 && a.is_char_boundary(n) && b.is_char_boundary(n) && a[..n].eq_ignore_ascii_case(&b[..n])
+}
+
+/// The gate runs of one run with their findings.
+#[derive(Debug, Default)]
+pub struct Timeline<'a> {
+    pub events: Vec<Event<'a>>,
+    pub writes: Writes,
+}
+
+/// Findings by gate run, in a fixed order.
+pub fn findings_by_gate_run(findings: &[Finding]) -> HashMap<&str, Vec<&Finding>> {
+    let mut by_run: HashMap<&str, Vec<&Finding>> = HashMap::new();
+    for finding in findings {
+        by_run.entry(&finding.gate_run_id).or_default().push(finding);
+    }
+    for list in by_run.values_mut() {
+        list.sort_by(|a, b| (a.source_line, &a.finding_id).cmp(&(b.source_line, &b.finding_id)));
+    }
+    by_run
+}
+
+/// The place of a gate run in the order, from the rulebook.
+pub fn event<'a>(run: &'a GateRun, effective: Option<Ts>, marks: &super::marks::Marks, rules: &Rulebook, path: &'a str) -> Event<'a> {
+    let (about, verdict) = marks.apply(run);
+    Event {
+        run,
+        effective,
+        verdict,
+        about,
+        order: rules.order(&run.gate_id, run.rule_id.as_deref()),
+        path,
+        foreign: marks.has(&run.gate_run_id),
+    }
+}
