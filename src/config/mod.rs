@@ -2,7 +2,6 @@
 
 pub mod error;
 pub mod file;
-pub mod prices;
 pub mod profile;
 pub mod version;
 

@@ -125,7 +125,16 @@ pub trait Source: Sync {
 
 /// Every native source, in the order they are asked.
 pub fn all() -> &'static [&'static dyn Source] {
-    &[&git::GitSource, &labels::Labels, &delivery_harness::LifecycleTrace]
+    &[
+        &git::GitSource,
+        &labels::Labels,
+        &delivery_harness::LifecycleTrace,
+        &delivery_harness::FeatureList,
+        &delivery_harness::Progress,
+        &delivery_harness::SensorEvidence,
+        &delivery_harness::ApprovalMarker,
+        &delivery_harness::Contract,
+    ]
 }
 
 /// The source that claims the file; `None` leaves it `ignored`.

@@ -4,16 +4,24 @@
 //! say. What the harness's gates are comes from the built-in profile ([`crate::config::profile`]).
 
 mod aggregate;
+mod approval;
 mod composite;
+mod contract;
 mod decisions;
 mod declare;
+mod feature_list;
 mod ids;
+mod progress;
 mod review;
 mod rows;
+mod sensor_evidence;
 mod single;
 mod span;
 mod trace;
+mod whole;
 
+#[cfg(test)]
+mod record_tests;
 #[cfg(test)]
 mod tests;
 
@@ -22,6 +30,11 @@ use std::sync::LazyLock;
 use super::Probe;
 use crate::config::profile::{DELIVERY_HARNESS_NAME, Profile};
 
+pub use approval::ApprovalMarker;
+pub use contract::Contract;
+pub use feature_list::FeatureList;
+pub use progress::Progress;
+pub use sensor_evidence::SensorEvidence;
 pub use trace::LifecycleTrace;
 
 /// Name of the format, and of the harness.

@@ -1,0 +1,144 @@
+//! Owns `sensor-evidence.jsonl`: one row for each *green* sensor run.
+//!
+//! Red runs leave no row, so these passes are no sample of all runs: they are marked `evidence = green_only`, and no rate may count
+//! them. They do tell on which commit which scope was green, and how many sensors ran. The rows' checksum is not verified.
+
+use serde::Deserialize;
+
+use super::declare::Shown;
+use super::rows::Ruled;
+use super::whole;
+use crate::model::gate_runs::GateRun;
+use crate::model::id::{digest, stable_id};
+use crate::model::time::Ts;
+use crate::model::vocabulary::{ExposureBasis, Scope, Verdict, VerdictBasis};
+use crate::source::emit::Emitter;
+use crate::source::lenient::{Num, Text, name};
+use crate::source::salvage::{Record, read_records};
+use crate::source::{Input, Probe, Source, open};
+
+/// Mark of a gate run whose failures would have left no record.
+pub const GREEN_ONLY: &str = "green_only";
+
+const RULE: &str = "scoped-green";
+
+pub struct SensorEvidence;
+
+#[derive(Deserialize)]
+struct Row<'a> {
+    #[serde(default)]
+    schema_version: Num,
+    #[serde(default, borrow)]
+    timestamp: Text<'a>,
+    #[serde(default, borrow)]
+    mode: Text<'a>,
+    #[serde(default, borrow)]
+    head: Text<'a>,
+    #[serde(default, borrow)]
+    scope: Text<'a>,
+    #[serde(default)]
+    ran: Num,
+    #[serde(default)]
+    failed: Num,
+    #[serde(default, borrow)]
+    checksum: Text<'a>,
+}
+
+impl Source for SensorEvidence {
+    fn format(&self) -> &'static str {
+        "agent-delivery-harness-evidence"
+    }
+
+    fn version(&self) -> u32 {
+        1
+    }
+
+    fn claims(&self, probe: &Probe<'_>) -> bool {
+        super::is_named(probe, "sensor-evidence.jsonl", &['.', '-', '_']) && probe.holds("\"checksum\"") && probe.holds("\"ran\"")
+    }
+
+    fn read(&self, input: &Input, out: &mut Emitter<'_>) -> anyhow::Result<()> {
+        let profile = super::profile()?;
+        let rule = profile.rule(RULE).ok_or_else(|| anyhow::anyhow!("the profile has no rule {RULE}"))?;
+        let ruled = Ruled::by(profile, rule);
+        let run_key = whole::run_key(whole::issue_of_folder(input).as_deref().unwrap_or("unknown"));
+        let mut first = None;
+        let mut seq = 0;
+        let each = |record: &Record<'_>, out: &mut Emitter<'_>| {
+            let row: Row<'_> = serde_json::from_slice(record.bytes)?;
+            if row.schema_version.0.is_some_and(|v| v != 1) {
+                out.quarantine(record.line, record.offset, record.size, "unknown_version", row.schema_version.0.map(|v| v.to_string()));
+            } else if row.head.as_str().is_none() || row.ran.count().is_none() {
+                out.quarantine(record.line, record.offset, record.size, "schema", Some("no head or no count".to_owned()));
+            } else {
+                first = first.or(Some(record.line));
+                let source_id = out.source_id.clone();
+                out.facts.gate_runs.push(row.gate_run(&ruled, record, &run_key, seq, source_id));
+                seq += 1;
+            }
+            Ok(())
+        };
+        read_records(open::open(input)?, out, |bytes| memchr::memmem::find(bytes, b"\"checksum\"").is_some(), each)?;
+        if let Some(line) = first {
+            Shown::default().declare(profile, line, out);
+        }
+        Ok(())
+    }
+}
+
+impl Row<'_> {
+    fn gate_run(&self, ruled: &Ruled, record: &Record<'_>, run_key: &str, seq: i64, source_id: String) -> GateRun {
+        let ran = self.ran.count();
+        let verdict = match (self.failed.count(), ran) {
+            (Some(1..), _) => Verdict::Fail,
+            (_, Some(0)) => Verdict::Vacuous,
+            _ => Verdict::Pass,
+        };
+        // The checksum covers every field of the row: the row's own native id.
+        let natural = match self.checksum.as_str() {
+            Some(sum) if sum.starts_with("sha256:") => name(sum),
+            _ => digest(record.bytes),
+        };
+        let at = self.timestamp.as_str().and_then(Ts::parse);
+        GateRun {
+            gate_run_id: stable_id(&[super::FORMAT, "sensor-evidence", &natural]),
+            about: ruled.about,
+            gate_id: ruled.gate.clone(),
+            rule_id: ruled.rule.clone(),
+            native_run_key: run_key.to_owned(),
+            unit: None,
+            context_id: None,
+            tool_call_id: None,
+            seq,
+            round: None,
+            attempt: None,
+            started_at: None,
+            ended_at: at,
+            duration_ms: None,
+            observed_at: None,
+            observed_via: None,
+            verdict,
+            raw_verdict: self.mode.as_str().map(name),
+            verdict_basis: VerdictBasis::Structured,
+            stopped_work: None,
+            enforcement: ruled.mode,
+            exit_status: None,
+            substance: ran,
+            scope: self.scope.as_str().and_then(Scope::parse),
+            head_sha: self.head.as_str().map(name),
+            subject: None,
+            resolves: None,
+            evidence: Some(GREEN_ONLY.to_owned()),
+            detector_id: None,
+            exposure_basis: ExposureBasis::Recorded,
+            reconstructed: false,
+            injected_tokens_est: None,
+            input_tokens: None,
+            cache_read_tokens: None,
+            cache_write_tokens: None,
+            output_tokens: None,
+            source_id,
+            source_line: record.line,
+        }
+    }
+}
