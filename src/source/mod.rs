@@ -1,5 +1,6 @@
 //! Owns the sources: each turns one vendor's files into records. Nothing above this part knows a vendor's field.
 
+pub mod copilot_cli;
 pub mod delivery_harness;
 pub mod emit;
 pub mod git;
@@ -134,6 +135,7 @@ pub fn all() -> &'static [&'static dyn Source] {
         &delivery_harness::SensorEvidence,
         &delivery_harness::ApprovalMarker,
         &delivery_harness::Contract,
+        &copilot_cli::CopilotCli,
     ]
 }
 
