@@ -5,6 +5,7 @@ mod doctor;
 pub mod exit;
 #[cfg(feature = "audit")]
 mod ingest;
+mod init;
 #[cfg(feature = "audit")]
 mod lake;
 pub mod plain;
@@ -34,6 +35,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Doctor(doctor::Args),
+    Init(init::Args),
     #[cfg(feature = "audit")]
     Ingest(ingest::Args),
     #[cfg(feature = "audit")]
@@ -49,6 +51,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     let lake: &Path = &lake;
     match cli.command {
         Command::Doctor(args) => doctor::run(lake, &args),
+        Command::Init(args) => init::run(&args),
         #[cfg(feature = "audit")]
         Command::Ingest(args) => ingest::run(lake, &args),
         #[cfg(feature = "audit")]

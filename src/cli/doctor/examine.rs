@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::expiry::Expiry;
-use super::unknowable::lacking;
+use super::unknowable::{Capability, lacking, lacking_in_file, lacking_in_source};
 use crate::model::time::Ts;
 use crate::source::emit::{Facts, Sink};
 use crate::source::{Input, claim, cut_home, head_of, read_file};
@@ -27,7 +27,7 @@ pub struct FileReport {
     /// Oddities by kind.
     pub warnings: BTreeMap<String, i64>,
     pub capabilities: BTreeSet<String>,
-    /// Capabilities that files of the format usually earn and this one did not.
+    /// Capabilities that every file of the format should earn and this one did not.
     pub lacks: Vec<String>,
     /// When the agent deletes the file. `None`: never, or not known.
     pub expires_at: Option<String>,
@@ -127,7 +127,7 @@ pub fn examine(files: &[PathBuf], unreadable: &[(PathBuf, String)], expiry: &Exp
         sources: Vec::new(),
         failed: Vec::new(),
         ignored: Vec::new(),
-        unknowable: unknown(&earned, None),
+        unknowable: unknown(&lacking(&earned)),
         declared_never_seen,
     };
     let mut by_format: BTreeMap<String, Vec<FileReport>> = BTreeMap::new();
@@ -157,7 +157,7 @@ fn examine_file(path: &Path, expiry: &Expiry) -> FileReport {
             }
         };
         report.capabilities = summary.capabilities.iter().map(|c| (*c).to_owned()).collect();
-        report.lacks = lacking(&report.capabilities, report.format.as_deref()).iter().map(|c| c.name.to_owned()).collect();
+        report.lacks = lacking_in_file(&report.capabilities, source.format()).iter().map(|c| c.name.to_owned()).collect();
         (report.records, report.quarantined) = (summary.records, summary.quarantined);
         (report.reasons, report.warnings, report.gates) = (tally.reasons, tally.warnings, tally.gates);
         report.expires = expiry.of(path);
@@ -199,7 +199,7 @@ fn sum(format: String, files: Vec<FileReport>) -> SourceReport {
         records: files.iter().map(|f| f.records).sum(),
         quarantined: files.iter().map(|f| f.quarantined).sum(),
         warnings,
-        unknowable: unknown(&capabilities, Some(&format)),
+        unknowable: unknown(&lacking_in_source(&capabilities, &format)),
         capabilities,
         first_expires_at: files.iter().filter_map(|f| f.expires).min().map(|at| at.to_string()),
         format,
@@ -207,8 +207,8 @@ fn sum(format: String, files: Vec<FileReport>) -> SourceReport {
     }
 }
 
-fn unknown(earned: &BTreeSet<String>, format: Option<&str>) -> Vec<Unknown> {
-    lacking(earned, format).iter().map(|c| Unknown { capability: c.name, unknowable: c.without }).collect()
+fn unknown(lacking: &[&'static Capability]) -> Vec<Unknown> {
+    lacking.iter().map(|c| Unknown { capability: c.name, unknowable: c.without }).collect()
 }
 
 fn never_seen(reports: &[FileReport]) -> Vec<Declared> {

@@ -35,9 +35,9 @@ pub const CAPABILITIES: &[Capability] = &[
     capability("economics", "the producer's own totals of time and tokens, to check ours against"),
 ];
 
-/// What a format can be expected to tell: the lack of anything else in one of its files is no news.
-fn expected(format: &str) -> Option<&'static [&'static str]> {
-    const SESSION: &[&str] = &[
+/// What all files of a format together can be expected to tell: the lack of anything else is no news.
+fn expected(format: &str) -> &'static [&'static str] {
+    const SESSIONS: &[&str] = &[
         "gate_runs",
         "verdicts",
         "findings",
@@ -48,23 +48,40 @@ fn expected(format: &str) -> Option<&'static [&'static str]> {
         "durations",
         "exit_status",
         "contexts",
+        "subagents",
     ];
-    const TRACE: &[&str] = &["gate_runs", "verdicts", "findings", "finding_identity", "severities", "gate_costs", "economics"];
+    const TRACES: &[&str] = &["gate_runs", "verdicts", "findings", "finding_identity", "severities", "gate_costs", "economics"];
     match format {
-        "claude-code" | "copilot-cli" => Some(SESSION),
-        "agent-delivery-harness" => Some(TRACE),
-        "git" => Some(&["commits"]),
-        "mechanic-labels" => Some(&["decisions"]),
-        _ => None,
+        "claude-code" | "copilot-cli" => SESSIONS,
+        "agent-delivery-harness" => TRACES,
+        "git" => &["commits"],
+        "mechanic-labels" => &["decisions"],
+        _ => &[],
     }
 }
 
-/// Capabilities that were not earned. `format` limits them to what such a file can be expected to tell; a format that nothing is
-/// expected of has none.
-pub fn lacking(earned: &BTreeSet<String>, format: Option<&str>) -> Vec<&'static Capability> {
-    let expected = format.map(|f| expected(f).unwrap_or(&[]));
-    let asked = |name: &str| expected.is_none_or(|e| e.contains(&name));
-    CAPABILITIES.iter().filter(|c| asked(c.name) && !earned.contains(c.name)).collect()
+/// What every single file of a format should tell. A file without findings is no worse: there may have been none.
+fn expected_of_each(format: &str) -> &'static [&'static str] {
+    match format {
+        "claude-code" | "copilot-cli" => &["model_calls", "tokens", "output_tokens"],
+        "agent-delivery-harness" => &["gate_runs", "verdicts"],
+        _ => expected(format),
+    }
+}
+
+/// What nothing of a whole body of evidence tells.
+pub fn lacking(earned: &BTreeSet<String>) -> Vec<&'static Capability> {
+    CAPABILITIES.iter().filter(|c| !earned.contains(c.name)).collect()
+}
+
+/// What the files of one format together do not tell though they could.
+pub fn lacking_in_source(earned: &BTreeSet<String>, format: &str) -> Vec<&'static Capability> {
+    lacking(earned).into_iter().filter(|c| expected(format).contains(&c.name)).collect()
+}
+
+/// What one file does not tell though it should.
+pub fn lacking_in_file(earned: &BTreeSet<String>, format: &str) -> Vec<&'static Capability> {
+    lacking(earned).into_iter().filter(|c| expected_of_each(format).contains(&c.name)).collect()
 }
 
 #[cfg(test)]
@@ -72,17 +89,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_lacks_only_what_its_format_can_tell_and_the_whole_lacks_everything_else() {
+    fn a_file_lacks_only_what_its_format_should_tell_and_the_whole_lacks_everything_else() {
         let earned = BTreeSet::from(["commits".to_owned()]);
-        assert!(lacking(&earned, Some("git")).is_empty());
-        assert_eq!(lacking(&earned, None).len(), CAPABILITIES.len() - 1);
-        assert_eq!(lacking(&BTreeSet::new(), Some("mechanic-labels"))[0].name, "decisions");
+        assert!(lacking_in_source(&earned, "git").is_empty());
+        assert_eq!(lacking(&earned).len(), CAPABILITIES.len() - 1);
+        assert_eq!(lacking_in_file(&BTreeSet::new(), "mechanic-labels")[0].name, "decisions");
+        assert!(lacking_in_source(&BTreeSet::new(), "agent-delivery-harness").iter().any(|c| c.name == "findings"));
+        assert!(!lacking_in_file(&BTreeSet::new(), "agent-delivery-harness").iter().any(|c| c.name == "findings"));
     }
 
     #[test]
     fn every_expected_capability_is_in_the_table_and_every_line_fits_the_page() {
         for format in ["claude-code", "copilot-cli", "agent-delivery-harness", "git", "mechanic-labels"] {
-            for name in expected(format).unwrap() {
+            for name in expected(format).iter().chain(expected_of_each(format)) {
                 assert!(CAPABILITIES.iter().any(|c| c.name == *name), "{name}");
             }
         }
