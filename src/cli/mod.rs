@@ -9,6 +9,7 @@ mod init;
 #[cfg(feature = "audit")]
 mod lake;
 pub mod plain;
+mod schema;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -40,6 +41,7 @@ enum Command {
     Ingest(ingest::Args),
     #[cfg(feature = "audit")]
     Lake(lake::Args),
+    Schema(schema::Args),
 }
 
 /// Runs one command. The exit code of an error is [`exit_code`].
@@ -56,6 +58,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Ingest(args) => ingest::run(lake, &args),
         #[cfg(feature = "audit")]
         Command::Lake(args) => lake::run(lake, &args),
+        Command::Schema(args) => schema::run(&args),
     }
 }
 
