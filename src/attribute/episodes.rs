@@ -44,12 +44,19 @@ pub fn episodes<'a>(timeline: &Timeline<'a>, findings: &HashMap<&str, Vec<&'a Fi
     let mut all: Vec<Episode<'a>> = Vec::new();
     let mut alias: HashMap<&str, &str> = HashMap::new();
     for (at, event) in timeline.events.iter().enumerate() {
-        for &finding in findings.get(event.run.gate_run_id.as_str()).into_iter().flatten() {
+        let said = findings.get(event.run.gate_run_id.as_str()).filter(|_| speaks(event.verdict));
+        for &finding in said.into_iter().flatten() {
             report(&mut all, &mut alias, timeline, at, finding);
         }
         close(&mut all, &alias, timeline, at);
     }
     all
+}
+
+/// Whether a gate run with this verdict can say that there is a defect. One that crashed or never ran gave no verdict: what is known
+/// of its cause stays a finding, but no problem of the work; a red that the method demands is none either.
+fn speaks(verdict: Verdict) -> bool {
+    matches!(verdict, Verdict::Fail | Verdict::Warn | Verdict::Pass | Verdict::NeedsReview | Verdict::Inconclusive)
 }
 
 fn report<'a>(all: &mut Vec<Episode<'a>>, alias: &mut HashMap<&'a str, &'a str>, timeline: &Timeline<'_>, at: usize, finding: &'a Finding) {

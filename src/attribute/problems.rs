@@ -105,7 +105,7 @@ fn problem(episode: &Episode<'_>, evidence: &RunEvidence<'_>, earlier: &[Problem
         disposition: disposition(episode, evidence, label.as_deref()),
         label,
         human: evidence.rules.human.contains(&first_event.run.gate_id),
-        n_findings: findings().map(|f| f.count.unwrap_or(1)).sum(),
+        n_findings: episode.reports.len() as i64,
         n_flaky_passes: episode.flaky_passes as i64,
         introduced_after: introduced_after(episode, about, evidence),
         rework_ms: stopped_at.zip(closed_at).map(|(from, to)| to.millis_since(from)),

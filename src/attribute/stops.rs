@@ -28,10 +28,7 @@ fn stop(
     if rules.not_control.contains(&event.run.gate_id) {
         return None;
     }
-    let refuses = event.verdict == Verdict::Fail
-        && event.run.stopped_work != Some(false)
-        && (event.run.enforcement == Some(Mode::Block) || event.run.stopped_work == Some(true));
-    if refuses {
+    if refuses(event) {
         let enforced = !went_on(report.event, episode, timeline, rules) && !let_through(event);
         return enforced.then_some(Stop { event: report.event, basis: StopBasis::Enforced });
     }
@@ -63,21 +60,29 @@ fn own_pass(at: usize, episode: &Episode<'_>, timeline: &Timeline<'_>) -> Option
     }
 }
 
-/// The same gate passed on it before another gate reported it (and, where writes are recorded, writes followed).
+/// The same gate passed on it before another gate reported it or anyone refused the step for it (and, where writes are recorded,
+/// writes followed). A warning that came to a refusal was not acted on.
 fn acted_on(at: usize, episode: &Episode<'_>, timeline: &Timeline<'_>) -> bool {
     let reported = &timeline.events[at];
     let Some(pass) = own_pass(at, episode, timeline) else { return false };
-    let others = episode.reports.iter().filter(|r| at < r.event && r.event < pass).map(|r| &timeline.events[r.event]);
+    let mut between = episode.reports.iter().filter(|r| at < r.event && r.event < pass).map(|r| &timeline.events[r.event]);
     // A report whose run overlaps this one is neither before nor after it, so it takes no stop from it.
-    others.filter(|e| e.run.gate_id != reported.run.gate_id).all(|e| e.overlaps(reported))
+    between.all(|e| (e.run.gate_id == reported.run.gate_id && !refuses(e)) || e.overlaps(reported))
+}
+
+/// Whether the gate run refused the step.
+fn refuses(event: &Event<'_>) -> bool {
+    event.verdict == Verdict::Fail
+        && event.run.stopped_work != Some(false)
+        && (event.run.enforcement == Some(Mode::Block) || event.run.stopped_work == Some(true))
 }
 
 /// How the first report stands to those of other gates: the basis of the order, and the gates that are first together.
 pub fn order(episode: &Episode<'_>, timeline: &Timeline<'_>) -> (OrderBasis, Vec<String>) {
     let Some(first) = episode.reports.first().map(|r| &timeline.events[r.event]) else { return (OrderBasis::Line, Vec::new()) };
-    let others: Vec<&Event<'_>> =
-        episode.reports.iter().map(|r| &timeline.events[r.event]).filter(|e| e.run.gate_id != first.run.gate_id).collect();
-    let mut together: Vec<String> = others.iter().filter(|e| first.overlaps(e)).map(|e| e.run.gate_id.clone()).collect();
+    let later = || episode.reports.iter().map(|r| &timeline.events[r.event]).filter(|e| e.run.gate_run_id != first.run.gate_run_id);
+    let mut together: Vec<String> =
+        later().filter(|e| e.run.gate_id != first.run.gate_id && first.overlaps(e)).map(|e| e.run.gate_id.clone()).collect();
     if !together.is_empty() {
         together.push(first.run.gate_id.clone());
         together.sort();
@@ -87,7 +92,7 @@ pub fn order(episode: &Episode<'_>, timeline: &Timeline<'_>) -> (OrderBasis, Vec
     if first.effective.is_none() {
         return (OrderBasis::Line, Vec::new());
     }
-    let basis = match others.first() {
+    let basis = match later().next() {
         Some(next) if next.effective == first.effective && next.order.0 != first.order.0 => OrderBasis::GateOrder,
         Some(next) if next.effective == first.effective => OrderBasis::Line,
         _ => OrderBasis::Time,

@@ -225,6 +225,28 @@ fn a_warning_that_was_acted_on_before_anyone_else_spoke_is_a_stop() {
 }
 
 #[test]
+fn a_warning_that_came_to_a_refusal_was_not_acted_on() {
+    let mut runs = vec![
+        gate_run("warner", "w", 5, Verdict::Warn),
+        gate_run("warner", "w", 8, Verdict::Fail),
+        gate_run("warner", "w", 9, Verdict::Pass),
+    ];
+    runs[1].stopped_work = Some(true);
+    let found = vec![finding(&runs[0], "F"), finding(&runs[1], "F")];
+    let p = &derived(runs, found).problems[0];
+    assert_eq!((p.stop_basis, p.rework_ms), (Some(StopBasis::Enforced), Some(60_000)));
+}
+
+#[test]
+fn two_reports_in_one_second_by_one_gate_are_ordered_by_line() {
+    let mut runs = vec![gate_run("review", "verdict", 10, Verdict::Fail), gate_run("review", "verdict", 10, Verdict::Fail)];
+    runs[1].gate_run_id.push('b');
+    runs[1].source_line = 11;
+    let found = vec![finding(&runs[0], "F"), finding(&runs[1], "F")];
+    assert_eq!(derived(runs, found).problems[0].order_basis, OrderBasis::Line);
+}
+
+#[test]
 fn work_that_merged_past_an_open_refusal_was_not_stopped_by_it() {
     let runs = vec![gate_run("review", "verdict", 10, Verdict::Fail), gate_run("closer", "merge", 20, Verdict::Pass)];
     let found = vec![finding(&runs[0], "F")];
@@ -344,7 +366,9 @@ fn a_rejection_by_a_person_is_marked_human_and_stays_unlabelled() {
 
 #[test]
 fn a_crash_is_no_finding_and_no_stop() {
-    let d = derived(vec![gate_run("sensors", "s", 10, Verdict::Crashed)], vec![]);
+    let runs = vec![gate_run("sensors", "s", 10, Verdict::Crashed)];
+    let found = vec![finding(&runs[0], "sh not found")];
+    let d = derived(runs, found);
     assert!(d.problems.is_empty());
 }
 

@@ -191,7 +191,7 @@ record! {
         label: Option<String>,
         /// Whether a person detected it first; unclassified until labelled.
         human: bool,
-        /// Findings in the episode.
+        /// Findings in the episode; one that stands for several of which only a number is known is one.
         n_findings: i64,
         /// Passes of a reporting gate on an unchanged state: flaky, they close nothing.
         n_flaky_passes: i64,
