@@ -14,6 +14,7 @@ pub mod open;
 pub mod repair;
 pub mod reviewer;
 pub mod salvage;
+pub mod severity;
 pub mod walk;
 
 use std::fs::File;

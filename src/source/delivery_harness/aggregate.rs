@@ -4,6 +4,9 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use crate::model::vocabulary::Severity;
+use crate::source::severity;
+
 /// A number of at least two right before what it counts, not glued to an identifier (`CVE-2024`, `v2` and `F13` count nothing).
 static SEVERAL: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?i)(?:^|[^-0-9a-z])([2-9]|[1-9][0-9]+)\s+(?:critical|warning|finding)").ok());
@@ -19,11 +22,7 @@ const LOOK: usize = 4_096;
 /// Severities add up (`3 critical and 4 warning findings` is 7); a total beside them (`7 findings: 3 critical, 4 warning`) is
 /// the same 7.
 pub fn count(summary: &str) -> Option<i64> {
-    let mut end = summary.len().min(LOOK);
-    while !summary.is_char_boundary(end) {
-        end -= 1;
-    }
-    let summary = summary.get(..end)?;
+    let summary = looked_at(summary);
     if !SEVERAL.as_ref()?.is_match(summary) {
         return None;
     }
@@ -37,6 +36,22 @@ pub fn count(summary: &str) -> Option<i64> {
     }
     // The first pattern matched, so at least two are meant, however large the number was.
     Some(by_severity.max(total).max(2))
+}
+
+/// The worst severity the summary counts at least one of, with the word.
+pub fn worst(summary: &str) -> Option<(Severity, &str)> {
+    let counted =
+        COUNTED.as_ref()?.captures_iter(looked_at(summary)).filter(|c| c.get(1).is_some_and(|n| !n.as_str().trim_matches('0').is_empty()));
+    counted.filter_map(|c| c.get(2)).filter_map(|word| Some((severity::of_word(word.as_str())?, word.as_str()))).min_by_key(|(s, _)| *s)
+}
+
+/// The part of a summary that is looked at.
+fn looked_at(summary: &str) -> &str {
+    let mut end = summary.len().min(LOOK);
+    while !summary.is_char_boundary(end) {
+        end -= 1;
+    }
+    summary.get(..end).unwrap_or("")
 }
 
 #[cfg(test)]
@@ -56,6 +71,15 @@ mod tests {
         ] {
             assert_eq!(count(summary), Some(n), "{summary}");
         }
+    }
+
+    #[test]
+    fn a_counting_summary_is_as_severe_as_the_worst_it_counts() {
+        assert_eq!(worst("4 warning and 3 critical findings").map(|(s, _)| s), Some(Severity::Critical));
+        assert_eq!(worst("0 critical and 4 warning findings").map(|(s, _)| s), Some(Severity::Major));
+        assert_eq!(worst("7 findings"), None);
+        assert_eq!(worst("1 critical finding").map(|(s, _)| s), Some(Severity::Critical));
+        assert_eq!(worst("v2 critical path"), None);
     }
 
     #[test]

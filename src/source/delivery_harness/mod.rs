@@ -29,6 +29,7 @@ use std::sync::LazyLock;
 
 use super::Probe;
 use crate::config::profile::{DELIVERY_HARNESS_NAME, Profile};
+use crate::model::id::digest;
 
 pub use approval::ApprovalMarker;
 pub use contract::Contract;
@@ -45,6 +46,11 @@ static PROFILE: LazyLock<Option<Profile>> = LazyLock::new(|| Profile::builtin(FO
 
 fn profile() -> anyhow::Result<&'static Profile> {
     PROFILE.as_ref().ok_or_else(|| anyhow::anyhow!("failed to read the built-in profile of {FORMAT}"))
+}
+
+/// Digest of the profile: a changed profile gives other rows, so files are then read again.
+fn profile_digest() -> Option<String> {
+    Profile::builtin_text(FORMAT).map(|text| digest(text.as_bytes()))
 }
 
 /// Whether the file is named `name`, alone or behind a prefix that ends in one of `separators`, compressed or not.

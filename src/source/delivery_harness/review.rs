@@ -12,6 +12,7 @@ use crate::config::profile::{Profile, RuleProfile};
 use crate::model::gate_runs::{Finding, GateRun};
 use crate::model::id::stable_id;
 use crate::model::vocabulary::{BaselineState, FingerprintBasis, Verdict};
+use crate::source::severity;
 
 /// Verdict spans held for one file; past it events are closed early.
 pub const HELD_SPANS: usize = 10_000;
@@ -193,5 +194,10 @@ fn finding(ruled: &Ruled, run: &GateRun, seen: &Seen<'_>, several: Option<i64>) 
     finding.repeat_of = span.name("harness.repeat_of");
     finding.baseline_state = span.name("harness.finding_baseline_state").and_then(|s| BaselineState::parse(&s));
     finding.actionable = span.flag("harness.actionable");
+    // The trace has no key for it: reviewers state it at the start of the summary, aggregates in their counts.
+    if let Some((severity, word)) = span.raw("harness.summary").and_then(|text| severity::stated(text).or_else(|| aggregate::worst(text))) {
+        finding.severity = Some(severity);
+        finding.raw_severity = Some(word.to_owned());
+    }
     finding
 }

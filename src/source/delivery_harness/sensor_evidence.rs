@@ -53,6 +53,10 @@ impl Source for SensorEvidence {
         1
     }
 
+    fn state(&self, _input: &Input) -> Option<String> {
+        super::profile_digest()
+    }
+
     fn claims(&self, probe: &Probe<'_>) -> bool {
         super::is_named(probe, "sensor-evidence.jsonl", &['.', '-', '_']) && probe.holds("\"checksum\"") && probe.holds("\"ran\"")
     }

@@ -7,7 +7,9 @@ use proptest::prelude::*;
 use super::LifecycleTrace;
 use crate::model::gate_runs::GateRun;
 use crate::model::time::Ts;
-use crate::model::vocabulary::{About, BaselineState, DecisionKind, ExposureBasis, FingerprintBasis, Scope, Verdict, VerdictBasis};
+use crate::model::vocabulary::{
+    About, BaselineState, DecisionKind, ExposureBasis, FingerprintBasis, Scope, Severity, Verdict, VerdictBasis,
+};
 use crate::source::emit::{Collect, Facts, Summary};
 use crate::source::{Input, Probe, Source, read_file};
 
@@ -315,6 +317,18 @@ fn an_aggregate_fail_is_one_lossy_finding() {
     ]);
     assert_eq!(f.findings.iter().map(|f| f.count).collect::<Vec<_>>(), [Some(7), None]);
     assert_eq!(warned(&f, "aggregate_finding"), 1);
+    assert_eq!(f.findings[0].severity, Some(Severity::Critical));
+}
+
+#[test]
+fn a_severity_is_read_from_the_start_of_the_summary_and_the_summary_is_not_kept() {
+    let f = facts(&[
+        verdict(T, "fail", "\"harness.summary\":\"MAJOR: the basket forgets\""),
+        verdict(T, "fail", "\"harness.summary\":\"the basket forgets a major thing\""),
+    ]);
+    let got: Vec<_> = f.findings.iter().map(|f| (f.severity, f.raw_severity.as_deref())).collect();
+    assert_eq!(got, [(Some(Severity::Major), Some("MAJOR")), (None, None)]);
+    assert!(!format!("{f:?}").contains("basket"));
 }
 
 #[test]

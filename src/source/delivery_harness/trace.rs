@@ -48,6 +48,10 @@ impl Source for LifecycleTrace {
         1
     }
 
+    fn state(&self, _input: &Input) -> Option<String> {
+        super::profile_digest()
+    }
+
     fn claims(&self, probe: &Probe<'_>) -> bool {
         super::is_named(probe, "trace.jsonl", &['.', '-', '_']) && probe.holds("\"span\"") && probe.holds("\"harness.")
     }
