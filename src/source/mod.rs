@@ -11,6 +11,7 @@ pub mod labels;
 pub mod lenient;
 pub mod lines;
 pub mod open;
+pub mod redact;
 pub mod repair;
 pub mod reviewer;
 pub mod salvage;
