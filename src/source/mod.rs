@@ -1,6 +1,7 @@
 //! Owns the sources: each turns one vendor's files into records. Nothing above this part knows a vendor's field.
 
 pub mod copilot_cli;
+pub mod declarations;
 pub mod delivery_harness;
 pub mod emit;
 pub mod git;
@@ -138,6 +139,7 @@ pub fn all() -> &'static [&'static dyn Source] {
         &delivery_harness::ApprovalMarker,
         &delivery_harness::Contract,
         &copilot_cli::CopilotCli,
+        &declarations::HookDeclarations,
     ]
 }
 

@@ -18,7 +18,7 @@ mod sensor_evidence;
 mod single;
 mod span;
 mod trace;
-mod whole;
+pub(super) mod whole;
 
 #[cfg(test)]
 mod record_tests;
