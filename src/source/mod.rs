@@ -12,6 +12,7 @@ pub mod labels;
 pub mod lenient;
 pub mod lines;
 pub mod open;
+pub mod quote;
 pub mod redact;
 pub mod repair;
 pub mod reviewer;
