@@ -1,60 +1,192 @@
 //! Owns `Snapshot`: a consistent view of the lake at one moment, and the ways to read it.
 
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use arrow::array::RecordBatch;
+use arrow::array::{Array, BooleanArray, RecordBatch};
+use arrow::compute::filter_record_batch;
+use rayon::prelude::*;
 
-use super::LakeError;
-use crate::model::record::{Record, TableDef};
+use super::derived::Marker;
+use super::engine::LocalEngine;
+use super::files::{BATCH_ID, int64, read_columns, text};
+use super::ledger::Ledger;
+use super::table::Table;
+use super::{Lake, LakeError, view};
+use crate::model;
+use crate::model::record::{Layer, Record, TableDef, column_or_null};
+use crate::model::sources::Source;
+
+/// Tries to get one consistent view while another process writes.
+const TRIES: usize = 10;
+
+/// The version of one table and the files it names.
+#[derive(Debug, Clone)]
+struct State {
+    version: i64,
+    files: Vec<PathBuf>,
+}
 
 /// What was visible when it was taken.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
-    batches: Vec<(String, i64)>,
+    tables: BTreeMap<&'static str, State>,
+    ledger: Arc<Ledger>,
+    current: Vec<(String, i64)>,
+    marker: Option<Marker>,
 }
 
 impl Snapshot {
+    /// Reads `sources` first and its version again at the end: facts are committed before `sources` names them, and files are
+    /// rewritten only after, so an unchanged version means that everything it names was there.
+    pub(crate) fn take(lake: &Lake) -> Result<Snapshot, LakeError> {
+        let engine = lake.engine();
+        for attempt in 0..TRIES {
+            if attempt > 0 {
+                std::thread::sleep(std::time::Duration::from_millis(50));
+            }
+            let sources = lake.table(Source::TABLE, &engine, None)?;
+            let marker = Marker::read(&lake.root)?;
+            let ledger = Ledger::read(&sources)?;
+            let others: Vec<&'static TableDef> = model::all_tables().filter(|def| def.name != Source::TABLE.name).collect();
+            let loaded: Result<Vec<_>, LakeError> = others.par_iter().map(|def| load(lake, def, &engine, marker.as_ref())).collect();
+            let mut tables: BTreeMap<&'static str, State> = loaded?.into_iter().flatten().collect();
+            if let Some(version) = sources.version() {
+                tables.insert(Source::TABLE.name, State { version, files: paths(&sources)? });
+            }
+            let again = lake.table(Source::TABLE, &engine, None)?.version();
+            if again == sources.version() && Marker::read(&lake.root)? == marker {
+                let current = ledger.current();
+                return Ok(Snapshot { tables, ledger: Arc::new(ledger), current, marker });
+            }
+        }
+        Err(LakeError::Unstable { table: Source::TABLE.name.to_owned() })
+    }
+
     /// Active Parquet files of a table, absolute; none if the table does not exist yet. Rows of a fact table count only where
-    /// (`source_id`, `batch_id`) is in [`Snapshot::current_batches`].
+    /// (`source_id`, `batch_id`) is in [`Snapshot::current_batches`]; of `sources`, the row with the greatest `batch_id` of each
+    /// `source_id` counts.
     pub fn files(&self, table: &str) -> &[PathBuf] {
-        let _ = table;
-        todo!()
+        self.tables.get(table).map_or(&[], |t| &t.files)
     }
 
     /// Version of the table's log. `None`: the table does not exist yet.
     pub fn version(&self, table: &str) -> Option<i64> {
-        let _ = table;
-        todo!()
+        self.tables.get(table).map(|t| t.version)
     }
 
     /// (`source_id`, `batch_id`) of every visible row of a fact table, sorted.
     pub fn current_batches(&self) -> &[(String, i64)] {
-        &self.batches
+        &self.current
     }
 
     /// Every visible row, copies included, in no promised order.
     pub fn read<R: Record>(&self) -> Result<Vec<R>, LakeError> {
-        todo!()
+        let mut rows = Vec::new();
+        for batch in self.batches(R::TABLE)? {
+            rows.append(&mut R::from_batch(&batch).map_err(LakeError::arrow(R::TABLE.name))?);
+        }
+        Ok(rows)
     }
 
     /// The rows of the view: one a key (DESIGN §4), sorted.
     pub fn read_view<R: Record>(&self) -> Result<Vec<R>, LakeError> {
-        todo!()
+        R::from_batch(&self.view(R::TABLE)?).map_err(LakeError::arrow(R::TABLE.name))
+    }
+
+    /// [`Snapshot::read_view`] as one record batch.
+    pub fn view(&self, table: &'static TableDef) -> Result<RecordBatch, LakeError> {
+        let paths: HashMap<&str, &str> = self.ledger.entries.iter().map(|e| (e.row.source_id.as_str(), e.row.path.as_str())).collect();
+        view::view(table, &self.batches(table)?, &paths).map_err(LakeError::arrow(table.name))
     }
 
     /// Visible rows as record batches with the columns of `table`.
     pub fn batches(&self, table: &'static TableDef) -> Result<Vec<RecordBatch>, LakeError> {
-        let _ = table;
-        todo!()
+        let fail = LakeError::arrow(table.name);
+        if table.name == Source::TABLE.name {
+            let rows: Vec<Source> = self.ledger.entries.iter().map(|e| e.row.clone()).collect();
+            return Ok(vec![Source::to_batch(&rows).map_err(fail)?]);
+        }
+        let visible: HashMap<&str, i64> = self.current.iter().map(|(id, batch)| (id.as_str(), *batch)).collect();
+        let mut columns: Vec<&str> = table.columns.iter().map(|c| c.name).collect();
+        if table.layer == Layer::Fact {
+            columns.push(BATCH_ID);
+        }
+        let read = |path: &PathBuf| -> Result<Vec<RecordBatch>, LakeError> {
+            let mut batches = Vec::new();
+            for batch in read_columns(path, &columns)? {
+                let mut batch = batch.map_err(&fail)?;
+                if table.layer == Layer::Fact {
+                    batch = filter_record_batch(&batch, &is_visible(&batch, &visible)).map_err(&fail)?;
+                }
+                let arrays: Result<Vec<_>, _> = table.columns.iter().map(|def| column_or_null(&batch, def)).collect();
+                if batch.num_rows() > 0 {
+                    batches.push(RecordBatch::try_new(table.arrow_schema(), arrays.map_err(&fail)?).map_err(&fail)?);
+                }
+            }
+            Ok(batches)
+        };
+        let files = self.files(table.name);
+        let read: Result<Vec<Vec<RecordBatch>>, LakeError> = match files {
+            [one] => read(one).map(|batches| vec![batches]),
+            many => many.par_iter().map(read).collect(),
+        };
+        Ok(read?.into_iter().flatten().collect())
     }
 
     /// Digest of the input the derived tables were built from. `None`: never built.
     pub fn derived_input_digest(&self) -> Option<&str> {
-        todo!()
+        self.marker.as_ref().map(|m| m.input_digest.as_str())
     }
 
-    /// Digest of which facts are visible: the part of the derived tables' input that the lake knows.
+    /// Digest of which facts are visible: the part of the derived tables' input that the lake knows. It compares two moments of
+    /// one lake; to compare two lakes use [`super::digest`].
     pub fn facts_digest(&self) -> String {
-        todo!()
+        self.ledger.facts_digest()
     }
+}
+
+fn load(
+    lake: &Lake,
+    def: &'static TableDef,
+    engine: &LocalEngine,
+    marker: Option<&Marker>,
+) -> Result<Option<(&'static str, State)>, LakeError> {
+    let version = match def.layer {
+        Layer::Fact => None,
+        // Of a derived table only the version that the marker names is complete.
+        Layer::Derived => match marker.and_then(|m| m.versions.get(def.name)) {
+            Some(version) => Some(*version),
+            None => return Ok(None),
+        },
+    };
+    let table = lake.table(def, engine, version)?;
+    let Some(version) = table.version() else { return Ok(None) };
+    Ok(Some((def.name, State { version, files: paths(&table)? })))
+}
+
+fn paths(table: &Table<'_>) -> Result<Vec<PathBuf>, LakeError> {
+    Ok(table.files()?.into_iter().map(|f| table.dir.join(f.name)).collect())
+}
+
+/// Which rows belong to the batch that `sources` names for their file.
+pub(crate) fn is_visible(batch: &RecordBatch, visible: &HashMap<&str, i64>) -> BooleanArray {
+    let (Some(ids), Some(batches)) = (text(batch, "source_id"), int64(batch, BATCH_ID)) else {
+        return BooleanArray::from(vec![false; batch.num_rows()]);
+    };
+    let mut last: Option<(&str, Option<i64>)> = None;
+    let rows = (0..batch.num_rows()).map(|row| {
+        if ids.is_null(row) {
+            return false;
+        }
+        let id = ids.value(row);
+        let current = match last {
+            Some((known, current)) if known == id => current,
+            _ => visible.get(id).copied(),
+        };
+        last = Some((id, current));
+        current == Some(batches.value(row))
+    });
+    rows.collect::<Vec<bool>>().into()
 }

@@ -1,0 +1,91 @@
+//! Owns the ledger: what the table `sources` says of every file, and so which rows of the fact tables are visible.
+
+use std::collections::HashMap;
+
+use arrow::array::Array;
+
+use super::LakeError;
+use super::files::{BATCH_ID, DATA_BATCH, int64, read_columns};
+use super::table::Table;
+use crate::model::id::stable_id;
+use crate::model::record::Record;
+use crate::model::sources::Source;
+
+/// The newest row of one file.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Entry {
+    pub(crate) row: Source,
+    /// The batch that wrote the row.
+    pub(crate) batch: i64,
+    /// The batch whose facts of this file are visible. `None`: none are.
+    pub(crate) data_batch: Option<i64>,
+}
+
+/// The newest row of every file, by `source_id`.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Ledger {
+    pub(crate) entries: Vec<Entry>,
+    /// Rows on disk, superseded ones included.
+    pub(crate) rows: usize,
+}
+
+impl Ledger {
+    pub(crate) fn read(sources: &Table<'_>) -> Result<Ledger, LakeError> {
+        let mut columns: Vec<&str> = Source::TABLE.columns.iter().map(|c| c.name).collect();
+        columns.extend([BATCH_ID, DATA_BATCH]);
+        let fail = LakeError::arrow(Source::TABLE.name);
+        let mut newest: HashMap<String, Entry> = HashMap::new();
+        let mut rows = 0;
+        for file in sources.files()? {
+            for batch in read_columns(&sources.dir.join(&file.name), &columns)? {
+                let batch = batch.map_err(&fail)?;
+                let missing = || fail(arrow::error::ArrowError::SchemaError(format!("{} has no batch ids", file.name)));
+                let ids = int64(&batch, BATCH_ID).ok_or_else(missing)?.clone();
+                let data = int64(&batch, DATA_BATCH).ok_or_else(missing)?.clone();
+                for (at, row) in Source::from_batch(&batch).map_err(&fail)?.into_iter().enumerate() {
+                    rows += 1;
+                    let batch = ids.value(at);
+                    let data_batch = if data.is_null(at) { None } else { Some(data.value(at)) };
+                    match newest.get_mut(&row.source_id) {
+                        Some(known) if known.batch >= batch => {}
+                        Some(known) => *known = Entry { row, batch, data_batch },
+                        None => {
+                            newest.insert(row.source_id.clone(), Entry { row, batch, data_batch });
+                        }
+                    }
+                }
+            }
+        }
+        let mut entries: Vec<Entry> = newest.into_values().collect();
+        entries.sort_by(|a, b| a.row.source_id.cmp(&b.row.source_id));
+        Ok(Ledger { entries, rows })
+    }
+
+    /// The newest committed batch; 0 before the first.
+    pub(crate) fn last_batch(&self) -> i64 {
+        self.entries.iter().map(|e| e.batch).max().unwrap_or(0)
+    }
+
+    pub(crate) fn get(&self, source_id: &str) -> Option<&Entry> {
+        let at = self.entries.binary_search_by(|e| e.row.source_id.as_str().cmp(source_id)).ok()?;
+        self.entries.get(at)
+    }
+
+    /// (`source_id`, `batch_id`) of every visible row, sorted.
+    pub(crate) fn current(&self) -> Vec<(String, i64)> {
+        self.entries.iter().filter_map(|e| Some((e.row.source_id.clone(), e.data_batch?))).collect()
+    }
+
+    /// Digest of which facts are visible. The batch stands in it, so that a file that was read again counts as changed, whatever
+    /// its size and ends say.
+    pub(crate) fn facts_digest(&self) -> String {
+        let mut parts = Vec::new();
+        for Entry { row, data_batch, .. } in &self.entries {
+            let Some(batch) = data_batch else { continue };
+            let numbers = format!("{batch} {}", row.size_bytes);
+            let state = row.state.as_str();
+            parts.push(stable_id(&[&row.source_id, state, &row.reader_digest, &numbers, &row.head_hash, &row.tail_hash]));
+        }
+        stable_id(&parts.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+}

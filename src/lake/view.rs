@@ -1,0 +1,142 @@
+//! Owns the view of a table: which of several copies of a row is shown, and in which order (DESIGN §4).
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, RecordBatch, StringArray, TimestampMicrosecondArray, UInt32Array};
+use arrow::compute::{concat_batches, take, take_record_batch};
+use arrow::datatypes::DataType;
+use arrow::error::ArrowError;
+use arrow::row::{RowConverter, Rows, SortField};
+
+use crate::model::record::{Layer, Record, TableDef};
+use crate::model::sessions::Context;
+
+/// One row a key: of copies the one with the least (source path, line). Rows are sorted by key, then path, line and content, so that
+/// the result depends on the rows alone, never on the order they came in.
+pub(crate) fn view(table: &'static TableDef, batches: &[RecordBatch], paths: &HashMap<&str, &str>) -> Result<RecordBatch, ArrowError> {
+    let all = concat_batches(&table.arrow_schema(), batches)?;
+    let keys = all.column_by_name(table.key).cloned();
+    let mut sort_by: Vec<ArrayRef> = keys.iter().cloned().collect();
+    if table.layer == Layer::Fact {
+        if let Some(ids) = all.column_by_name("source_id").and_then(|c| c.as_any().downcast_ref::<StringArray>()) {
+            let paths: StringArray = ids.iter().map(|id| id.map(|id| paths.get(id).copied().unwrap_or(id))).collect();
+            sort_by.push(Arc::new(paths));
+        }
+        sort_by.extend(all.column_by_name("source_line").cloned());
+    }
+    sort_by.extend(all.columns().iter().cloned());
+    let order = rows_of(&sort_by)?;
+    let mut sorted: Vec<u32> = (0..u32::try_from(all.num_rows()).map_err(|_| ArrowError::ComputeError("too many rows".into()))?).collect();
+    sorted.sort_unstable_by(|a, b| order.row(*a as usize).cmp(&order.row(*b as usize)));
+    let Some(keys) = keys else { return take_record_batch(&all, &UInt32Array::from(sorted)) };
+
+    let keys = rows_of(&[keys])?;
+    let same = |a: &u32, b: &u32| keys.row(*a as usize) == keys.row(*b as usize);
+    let copies: Vec<&[u32]> = sorted.chunk_by(same).collect();
+    let first = UInt32Array::from_iter_values(copies.iter().filter_map(|c| c.first().copied()));
+    let shown = take_record_batch(&all, &first)?;
+    if table.name == Context::TABLE.name { merge_contexts(shown, &all, &copies) } else { Ok(shown) }
+}
+
+fn rows_of(columns: &[ArrayRef]) -> Result<Rows, ArrowError> {
+    let fields = columns.iter().map(|c| SortField::new(c.data_type().clone())).collect();
+    RowConverter::new(fields)?.convert_columns(columns)
+}
+
+/// Copies of a context are windows on one thing: it began with the earliest and ended with the latest, and its role is what the
+/// first copy says that says anything.
+fn merge_contexts(shown: RecordBatch, all: &RecordBatch, copies: &[&[u32]]) -> Result<RecordBatch, ArrowError> {
+    let times = |name: &str| all.column_by_name(name).and_then(|c| c.as_any().downcast_ref::<TimestampMicrosecondArray>());
+    let of = |array: &TimestampMicrosecondArray, rows: &[u32]| -> Vec<i64> {
+        rows.iter().filter(|r| !array.is_null(**r as usize)).map(|r| array.value(*r as usize)).collect()
+    };
+    let mut columns = shown.columns().to_vec();
+    let mut replace = |name: &str, array: ArrayRef| {
+        if let Ok(at) = shown.schema().index_of(name)
+            && let Some(column) = columns.get_mut(at)
+        {
+            *column = array;
+        }
+    };
+    if let Some(starts) = times("started_at") {
+        let merged: TimestampMicrosecondArray = copies.iter().map(|c| of(starts, c).into_iter().min()).collect();
+        replace("started_at", Arc::new(merged.with_timezone("UTC")));
+    }
+    if let Some(ends) = times("ended_at") {
+        let merged: TimestampMicrosecondArray = copies.iter().map(|c| of(ends, c).into_iter().max()).collect();
+        replace("ended_at", Arc::new(merged.with_timezone("UTC")));
+    }
+    if let Some(role) = all.column_by_name("role") {
+        let said = |c: &&[u32]| c.iter().copied().find(|r| !role.is_null(*r as usize)).or(c.first().copied());
+        let from: UInt32Array = copies.iter().map(said).collect();
+        for name in ["role", "role_basis"] {
+            if let Some(column) = all.column_by_name(name) {
+                debug_assert_eq!(column.data_type(), &DataType::Utf8);
+                replace(name, take(column, &from, None)?);
+            }
+        }
+    }
+    RecordBatch::try_new(shown.schema(), columns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::sources::Warning;
+    use crate::model::time::Ts;
+
+    fn context(id: &str, source: &str, line: i64, span: (i64, i64), role: Option<&str>) -> Context {
+        Context {
+            context_id: id.into(),
+            parent_context_id: None,
+            native_run_key: "session:x".into(),
+            role: role.map(str::to_owned),
+            role_basis: None,
+            agent_name: None,
+            model: None,
+            started_at: Some(Ts(span.0)),
+            ended_at: Some(Ts(span.1)),
+            token_basis: None,
+            producer_total_tokens: None,
+            tool_version: None,
+            cwd: None,
+            git_branch: None,
+            repo: None,
+            n_compactions: None,
+            source_id: source.into(),
+            source_line: line,
+        }
+    }
+
+    fn shown(rows: &[Context]) -> Vec<Context> {
+        let paths = HashMap::from([("s1", "b.jsonl"), ("s2", "a.jsonl")]);
+        let batches: Vec<RecordBatch> = rows.iter().map(|r| Context::to_batch(std::slice::from_ref(r)).unwrap()).collect();
+        Context::from_batch(&view(Context::TABLE, &batches, &paths).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn of_copies_the_least_path_and_line_is_shown_and_times_and_role_are_merged() {
+        let rows = [
+            context("c", "s1", 1, (10, 20), Some("reviewer")),
+            context("c", "s2", 7, (12, 40), None),
+            context("c", "s2", 9, (5, 6), Some("other")),
+            context("d", "s1", 2, (1, 2), None),
+        ];
+        let seen = shown(&rows);
+        assert_eq!(seen.len(), 2);
+        assert_eq!((seen[0].source_id.as_str(), seen[0].source_line), ("s2", 7));
+        assert_eq!((seen[0].started_at, seen[0].ended_at), (Some(Ts(5)), Some(Ts(40))));
+        assert_eq!(seen[0].role.as_deref(), Some("other"));
+        let turned: Vec<Context> = rows.iter().rev().cloned().collect();
+        assert_eq!(shown(&turned), seen);
+    }
+
+    #[test]
+    fn rows_without_a_key_all_stay() {
+        let row = |line| Warning { source_id: "s1".into(), source_line: line, kind: "k".into(), detail: None, count: 1 };
+        let batch = Warning::to_batch(&[row(Some(3)), row(Some(3)), row(None)]).unwrap();
+        assert_eq!(view(Warning::TABLE, &[batch], &HashMap::new()).unwrap().num_rows(), 3);
+        assert_eq!(view(Warning::TABLE, &[], &HashMap::new()).unwrap().num_rows(), 0);
+    }
+}
