@@ -137,7 +137,8 @@ impl Session {
         let ended = Ended {
             failed,
             denies: output.denies,
-            tools: open.tools.iter().filter(|id| self.tools.contains_key(*id)).cloned().collect(),
+            // Running, or not started yet: in some versions the hook comes first.
+            tools: open.tools.iter().filter(|id| !self.has_ended(id)).cloned().collect(),
             refused: None,
             event: at.event.to_owned(),
             line: at.line,

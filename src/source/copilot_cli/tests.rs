@@ -285,6 +285,14 @@ fn a_hook_that_fails_while_the_tool_runs_is_broken_and_open() {
 }
 
 #[test]
+fn a_hook_that_comes_before_the_start_of_its_tool_waits_for_its_end_too() {
+    let failed = r#""success":false,"error":{"message":"boom"}"#;
+    let denied = r#""success":false,"error":{"message":"Denied by preToolUse hook (hook errored)","code":"denied"}"#;
+    let facts = Log::new().pre_hook("h1", &["t1"], failed).tool("t1").done("t1", denied).facts();
+    assert_eq!((facts.gate_runs[0].verdict, facts.gate_runs[0].stopped_work), (Verdict::Crashed, Some(true)));
+}
+
+#[test]
 fn a_hook_that_denies_is_a_fail_with_one_finding_and_a_hook_that_says_nothing_passes() {
     let facts = Log::new()
         .tool("t1")

@@ -209,6 +209,11 @@ impl Session {
         }
     }
 
+    /// Whether the tool was started and runs no more.
+    pub fn has_ended(&self, id: &str) -> bool {
+        !self.tools.contains_key(id) && self.tools_started.contains(&id_hash(id))
+    }
+
     /// The running tool of that name and context that a hook without tool call id is about: the only one, or the only one with
     /// the same arguments.
     pub fn running_tool(&self, agent: usize, tool: &str, args: Option<&RawValue>) -> Option<String> {
