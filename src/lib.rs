@@ -7,5 +7,9 @@ pub mod cli;
 pub mod config;
 #[cfg(feature = "audit")]
 pub mod lake;
+#[cfg(feature = "audit")]
+pub mod measure;
 pub mod model;
 pub mod source;
+#[cfg(feature = "audit")]
+pub mod sql;

@@ -1,0 +1,40 @@
+-- name: cohorts
+-- title: Cohorts by harness version and model
+-- doc: One row a harness, version and dominant model. Cohorts differ in more than their names: a difference between two rows is no effect.
+-- param: since timestamp null Runs that ended at or after this time.
+-- param: until timestamp null Runs that ended before this time.
+-- param: sessions boolean true Whether runs that are no more than one agent session count too.
+-- column: harness Harness.
+-- column: harness_version Version at the start of the runs.
+-- column: model Dominant model.
+-- column: n_runs Runs.
+-- column: first_ended_at End of the earliest run.
+-- column: last_ended_at End of the latest run.
+-- column: active_median_ms Median active time.
+-- column: n_timed Runs whose active time is known.
+-- column: n_gate_runs Gate runs.
+-- column: n_problems Product problems.
+-- column: n_runs_with_problem Runs with at least one.
+-- column: n_first_stops_enforced Product problems stopped by a refusal.
+-- column: n_first_stops_acted_on Product problems stopped by being followed.
+-- column: n_escaped Product problems first seen after merge.
+-- column: n_runs_observing Runs whose sources record verdicts.
+-- column: output_tokens Output tokens.
+-- column: n_with_tokens Runs whose tokens are known.
+WITH p AS (
+    SELECT run_id, count(*) AS n, count(*) FILTER (WHERE stop_basis = 'enforced') AS enforced, count(*) FILTER (WHERE stop_basis = 'acted_on') AS acted_on, count(*) FILTER (WHERE escaped) AS escaped
+    FROM problems WHERE about = 'product' GROUP BY run_id
+), g AS (
+    SELECT run_id, count(*) AS n FROM gate_run_facts GROUP BY run_id
+), t AS (
+    SELECT run_id, sum(output_tokens) AS output_tokens FROM context_tokens GROUP BY run_id
+)
+SELECT r.harness, r.harness_version, r.model, count(*) AS n_runs, min(r.ended_at) AS first_ended_at, max(r.ended_at) AS last_ended_at,
+    quantile_disc(r.active_ms, 0.5) AS active_median_ms, count(r.active_ms) AS n_timed, big(coalesce(sum(g.n), 0)) AS n_gate_runs,
+    big(coalesce(sum(p.n), 0)) AS n_problems, count(p.n) AS n_runs_with_problem, big(coalesce(sum(p.enforced), 0)) AS n_first_stops_enforced,
+    big(coalesce(sum(p.acted_on), 0)) AS n_first_stops_acted_on, big(coalesce(sum(p.escaped), 0)) AS n_escaped,
+    count(*) FILTER (WHERE list_contains(r.observes, 'verdicts')) AS n_runs_observing, big(sum(t.output_tokens)) AS output_tokens, count(t.output_tokens) AS n_with_tokens
+FROM runs_between($since, $until, $sessions) r
+LEFT JOIN p ON p.run_id = r.run_id LEFT JOIN g ON g.run_id = r.run_id LEFT JOIN t ON t.run_id = r.run_id
+GROUP BY r.harness, r.harness_version, r.model
+ORDER BY r.harness NULLS LAST, r.harness_version NULLS LAST, r.model NULLS LAST

@@ -1,0 +1,15 @@
+-- name: declared_not_seen
+-- title: Gates and rules that are declared and were never seen
+-- doc: One row a gate or rule that a file declares and no gate run or finding in the lake names. Zero sightings are no proof of uselessness: its firings may be unobservable.
+-- column: what gate or rule.
+-- column: id Its name.
+-- column: gate_id The gate it belongs to.
+-- column: purpose What the gate is for.
+-- column: pass_recorded Whether passes would be recorded.
+-- column: declared_in File that declares it.
+SELECT 'gate' AS what, gate_id AS id, gate_id, purpose, pass_recorded, declared_in FROM gates WHERE declared_not_seen
+UNION ALL
+SELECT 'rule', r.rule_id, r.gate_id, g.purpose, g.pass_recorded, r.path
+FROM rules r LEFT JOIN gates g ON g.gate_id = r.gate_id
+WHERE NOT EXISTS (SELECT 1 FROM gate_runs x WHERE x.rule_id = r.rule_id) AND NOT EXISTS (SELECT 1 FROM findings x WHERE x.rule_id = r.rule_id)
+ORDER BY what, id, gate_id

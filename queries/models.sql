@@ -1,0 +1,27 @@
+-- name: models
+-- title: Runs by dominant model
+-- doc: One row a dominant model. Runs are compared as they came: nothing here separates the model from what else changed.
+-- param: since timestamp null Runs that ended at or after this time.
+-- param: until timestamp null Runs that ended before this time.
+-- param: sessions boolean true Whether runs that are no more than one agent session count too.
+-- column: model Dominant model. NULL: no call names one.
+-- column: n_runs Runs.
+-- column: elapsed_median_ms Median elapsed time.
+-- column: active_median_ms Median active time.
+-- column: n_timed Runs whose times are known.
+-- column: n_problems Product problems.
+-- column: n_first_stops_enforced Product problems stopped by a refusal.
+-- column: n_first_stops_acted_on Product problems stopped by being followed.
+-- column: n_escaped Product problems first seen after merge.
+-- column: n_runs_observing Runs whose sources record verdicts: the coverage of the problem columns.
+WITH p AS (
+    SELECT run_id, count(*) AS n, count(*) FILTER (WHERE stop_basis = 'enforced') AS enforced, count(*) FILTER (WHERE stop_basis = 'acted_on') AS acted_on, count(*) FILTER (WHERE escaped) AS escaped
+    FROM problems WHERE about = 'product' GROUP BY run_id
+)
+SELECT r.model, count(*) AS n_runs, quantile_disc(r.elapsed_ms, 0.5) AS elapsed_median_ms, quantile_disc(r.active_ms, 0.5) AS active_median_ms,
+    count(r.elapsed_ms) AS n_timed, big(coalesce(sum(p.n), 0)) AS n_problems, big(coalesce(sum(p.enforced), 0)) AS n_first_stops_enforced,
+    big(coalesce(sum(p.acted_on), 0)) AS n_first_stops_acted_on, big(coalesce(sum(p.escaped), 0)) AS n_escaped,
+    count(*) FILTER (WHERE list_contains(r.observes, 'verdicts')) AS n_runs_observing
+FROM runs_between($since, $until, $sessions) r LEFT JOIN p ON p.run_id = r.run_id
+GROUP BY r.model
+ORDER BY r.model NULLS LAST

@@ -1,0 +1,50 @@
+-- name: weekly_trend
+-- title: Weekly trend
+-- doc: One row an ISO week (UTC) in which runs ended.
+-- param: since timestamp null Runs that ended at or after this time.
+-- param: until timestamp null Runs that ended before this time.
+-- param: sessions boolean true Whether runs that are no more than one agent session count too.
+-- column: week ISO week, as 2026-W48.
+-- column: n_runs Runs that ended in it.
+-- column: n_merged Runs with outcome merged.
+-- column: elapsed_median_ms Median elapsed time of its runs.
+-- column: active_median_ms Median active time of its runs.
+-- column: n_timed Runs whose times are known.
+-- column: n_gate_runs Gate runs of its runs.
+-- column: gate_busy_ms Own time of those gate runs, overlaps counted each.
+-- column: n_problems Product problems.
+-- column: n_first_stops_enforced Product problems stopped by a refusal.
+-- column: n_first_stops_acted_on Product problems stopped by being followed.
+-- column: n_unattributed Product problems no record attributes.
+-- column: n_escaped Product problems first seen after merge.
+-- column: n_tolls Gate runs that crashed, timed out or could not run.
+-- column: output_tokens Output tokens of its runs.
+-- column: nano_usd Price of complete calls.
+-- column: nano_usd_lower_bound What can be priced of the other calls.
+-- column: n_with_tokens Runs whose tokens are known.
+WITH w AS (
+    SELECT run_id, outcome, elapsed_ms, active_ms, strftime(make_timestamp(epoch_us(ended_at)), '%G-W%V') AS week
+    FROM runs_between($since, $until, $sessions) WHERE ended_at IS NOT NULL
+), base AS (
+    SELECT week, count(*) AS n_runs, count(*) FILTER (WHERE outcome = 'merged') AS n_merged, quantile_disc(elapsed_ms, 0.5) AS elapsed_median_ms,
+        quantile_disc(active_ms, 0.5) AS active_median_ms, count(elapsed_ms) AS n_timed
+    FROM w GROUP BY week
+), gated AS (
+    SELECT w.week, count(*) AS n_gate_runs, sum(c.busy_ms) AS gate_busy_ms, count(*) FILTER (WHERE c.is_toll) AS n_tolls
+    FROM gate_run_costs c JOIN w ON w.run_id = c.run_id GROUP BY w.week
+), found AS (
+    SELECT w.week, count(*) AS n_problems, count(*) FILTER (WHERE p.stop_basis = 'enforced') AS n_enforced, count(*) FILTER (WHERE p.stop_basis = 'acted_on') AS n_acted_on,
+        count(*) FILTER (WHERE p.unattributed) AS n_unattributed, count(*) FILTER (WHERE p.escaped) AS n_escaped
+    FROM problems p JOIN w ON w.run_id = p.run_id WHERE p.about = 'product' GROUP BY w.week
+), spent AS (
+    SELECT w.week, sum(t.output_tokens) AS output_tokens, sum(t.nano_usd) AS nano_usd, sum(t.nano_usd_lower_bound) AS nano_usd_lower_bound,
+        count(DISTINCT CASE WHEN t.n_output_known > 0 THEN t.run_id END) AS n_with_tokens
+    FROM context_tokens t JOIN w ON w.run_id = t.run_id GROUP BY w.week
+)
+SELECT b.week, b.n_runs, b.n_merged, b.elapsed_median_ms, b.active_median_ms, b.n_timed, coalesce(g.n_gate_runs, 0) AS n_gate_runs,
+    big(g.gate_busy_ms) AS gate_busy_ms, coalesce(f.n_problems, 0) AS n_problems, coalesce(f.n_enforced, 0) AS n_first_stops_enforced,
+    coalesce(f.n_acted_on, 0) AS n_first_stops_acted_on, coalesce(f.n_unattributed, 0) AS n_unattributed, coalesce(f.n_escaped, 0) AS n_escaped,
+    coalesce(g.n_tolls, 0) AS n_tolls, big(s.output_tokens) AS output_tokens, big(s.nano_usd) AS nano_usd,
+    big(s.nano_usd_lower_bound) AS nano_usd_lower_bound, coalesce(s.n_with_tokens, 0) AS n_with_tokens
+FROM base b LEFT JOIN gated g ON g.week = b.week LEFT JOIN found f ON f.week = b.week LEFT JOIN spent s ON s.week = b.week
+ORDER BY b.week

@@ -1,0 +1,99 @@
+//! Owns the measures of an audit: which named queries it runs, over which window. Every figure comes from `queries/*.sql`; nothing is computed here.
+
+#[cfg(test)]
+mod known_answers;
+#[cfg(test)]
+pub mod sample;
+
+use std::collections::BTreeMap;
+
+use crate::model::time::Ts;
+use crate::sql::params::Param;
+use crate::sql::{Answer, Engine, SqlError, find};
+
+/// A span of time over run ends, half open. An open side is unbounded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    pub since: Option<Ts>,
+    pub until: Option<Ts>,
+    /// Whether runs that are no more than one session count. `None`: as the query says itself (costs per delivery leave them out).
+    pub sessions: Option<bool>,
+}
+
+impl Window {
+    /// Everything the lake holds.
+    pub const ALL: Window = Window { since: None, until: None, sessions: None };
+}
+
+/// The queries whose answers an audit writes, in the order of the report.
+pub const AUDIT_QUERIES: &[&str] = &[
+    "gate_economics",
+    "rule_economics",
+    "first_stops",
+    "verdicts",
+    "misses",
+    "escapes",
+    "problems",
+    "unattributed",
+    "recurrences",
+    "toll",
+    "hooks",
+    "reviewers",
+    "stage_failures",
+    "runs",
+    "run_costs",
+    "delivery_costs",
+    "time_shares",
+    "weekly_trend",
+    "cohorts",
+    "models",
+    "tokens_by_model",
+    "gate_tokens",
+    "decisions",
+    "declared_not_seen",
+    "coverage",
+    "quarantine_summary",
+    "warnings_summary",
+    "unpriced_models",
+];
+
+/// Answers a named query over a window; the parts of the window that the query has no parameter for do not concern it.
+pub fn measure(engine: &Engine, name: &str, window: Window) -> Result<Answer, SqlError> {
+    engine.query(name, &params(name, window)?)
+}
+
+/// The parameters a window gives a query.
+pub fn params(name: &str, window: Window) -> Result<BTreeMap<String, Param>, SqlError> {
+    let query = find(name).ok_or_else(|| SqlError::Unknown(name.to_owned()))?;
+    let time = |ts: Option<Ts>| ts.map(|t| Param::Int(t.0));
+    let given = [("since", time(window.since)), ("until", time(window.until)), ("sessions", window.sessions.map(Param::Bool))];
+    Ok(given
+        .into_iter()
+        .filter(|(key, _)| query.params.iter().any(|p| p.name == *key))
+        .filter_map(|(key, value)| value.map(|v| (key.to_owned(), v)))
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_audit_runs_every_named_query_once() {
+        let mut audit = AUDIT_QUERIES.to_vec();
+        audit.sort_unstable();
+        let all: Vec<&str> = crate::sql::queries().iter().map(|q| q.name).collect();
+        assert_eq!(audit, all);
+    }
+
+    #[test]
+    fn a_window_gives_a_query_only_what_it_asks_for() {
+        let window = Window { since: Some(Ts(5)), until: None, sessions: Some(true) };
+        assert_eq!(
+            params("runs", window).unwrap(),
+            BTreeMap::from([("since".into(), Param::Int(5)), ("sessions".into(), Param::Bool(true))])
+        );
+        assert!(params("coverage", window).unwrap().is_empty());
+        assert!(params("no such", window).is_err());
+    }
+}

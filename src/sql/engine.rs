@@ -1,0 +1,329 @@
+//! Owns `Engine`: an in-memory DuckDB over the files of one snapshot, locked before any query runs.
+//!
+//! Relations are created when a statement first names them, so that a query pays for what it reads. Facts keep every copy; the view of
+//! the same name shows one row a key: the copy with the least (source path, line).
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+use duckdb::{Config, Connection};
+
+use super::catalogue::{self, Query};
+use super::embedded::{BASE, LIB};
+use super::error::message;
+use super::params::Param;
+use super::relations::{self, Form, Relation, literal, words};
+use super::{SqlError, guard};
+use crate::config::prices::PriceTable;
+use crate::lake::Snapshot;
+use crate::model;
+use crate::model::id::digest;
+
+/// What of a lake is visible: its active Parquet files by table and the batches that count.
+#[derive(Debug, Clone, Default)]
+pub struct Tables {
+    /// Active Parquet files by table, absolute.
+    pub files: BTreeMap<String, Vec<PathBuf>>,
+    /// (source id, batch id) of every visible row of a fact table.
+    pub current: Vec<(String, i64)>,
+    /// Version of the commit point. NULL in a citation where there is none.
+    pub version: Option<i64>,
+    /// Digest of the visible facts.
+    pub facts_digest: String,
+}
+
+impl Tables {
+    /// What a snapshot shows.
+    pub fn of(snapshot: &Snapshot) -> Tables {
+        let files = model::all_tables().map(|t| (t.name.to_owned(), snapshot.files(t.name).to_vec())).collect();
+        Tables {
+            files,
+            current: snapshot.current_batches().to_vec(),
+            version: snapshot.version("sources"),
+            facts_digest: snapshot.facts_digest(),
+        }
+    }
+
+    pub(super) fn files_of(&self, table: &str) -> &[PathBuf] {
+        self.files.get(table).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// The rows of an answer.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    pub schema: SchemaRef,
+    pub batches: Vec<RecordBatch>,
+}
+
+impl Answer {
+    pub fn n_rows(&self) -> usize {
+        self.batches.iter().map(RecordBatch::num_rows).sum()
+    }
+}
+
+/// What a figure rests on: enough to compute it again.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Citation {
+    pub tool: String,
+    pub query: String,
+    pub query_digest: String,
+    pub params: BTreeMap<String, String>,
+    pub lake_version: Option<i64>,
+    pub facts_digest: String,
+    pub prices_digest: String,
+}
+
+/// Answers SQL over one snapshot.
+pub struct Engine {
+    db: Connection,
+    relations: BTreeMap<String, Relation>,
+    created: RefCell<BTreeSet<String>>,
+    version: Option<i64>,
+    facts_digest: String,
+    prices_digest: String,
+}
+
+impl Engine {
+    /// Opens an engine over what `tables` shows. Afterwards no statement can reach any file but those, load an extension or change a setting.
+    pub fn open(tables: &Tables, prices: &PriceTable) -> Result<Engine, SqlError> {
+        let config = Config::default()
+            .threads(2)
+            .and_then(|c| c.enable_autoload_extension(false))
+            .and_then(|c| c.with("allow_community_extensions", "false"))
+            .and_then(|c| c.with("temp_directory", ""))
+            .map_err(SqlError::engine("be configured"))?;
+        let db = Connection::open_in_memory_with_flags(config).map_err(SqlError::engine("open"))?;
+        let engine = Engine {
+            db,
+            relations: relations::all(tables)?,
+            created: RefCell::default(),
+            version: tables.version,
+            facts_digest: tables.facts_digest.clone(),
+            prices_digest: prices.digest(),
+        };
+        engine.load_current(tables)?;
+        engine.load_prices(prices)?;
+        engine.lock(tables)?;
+        Ok(engine)
+    }
+
+    fn batch(&self, what: &str, sql: &str) -> Result<(), SqlError> {
+        self.db.execute_batch(sql).map_err(SqlError::engine(what))
+    }
+
+    fn load_current(&self, tables: &Tables) -> Result<(), SqlError> {
+        self.batch("create current_batches", "CREATE TABLE current_batches (source_id VARCHAR, batch_id BIGINT)")?;
+        let mut appender = self.db.appender("current_batches").map_err(SqlError::engine("fill current_batches"))?;
+        for (source, batch) in &tables.current {
+            appender.append_row(duckdb::params![source, batch]).map_err(SqlError::engine("fill current_batches"))?;
+        }
+        appender.flush().map_err(SqlError::engine("fill current_batches"))
+    }
+
+    fn load_prices(&self, prices: &PriceTable) -> Result<(), SqlError> {
+        self.batch(
+            "create prices",
+            "CREATE TABLE price_rows (provider VARCHAR, pattern VARCHAR, own BOOLEAN, from_us BIGINT, until_us BIGINT, nano_usd_input BIGINT, \
+             nano_usd_cache_read BIGINT, nano_usd_cache_write_5m BIGINT, nano_usd_cache_write_1h BIGINT, nano_usd_output BIGINT); \
+             CREATE VIEW prices AS SELECT provider, pattern, own, to_timestamp(from_us // 1000000) AS valid_from, \
+             to_timestamp(until_us // 1000000) AS valid_until, * EXCLUDE (provider, pattern, own, from_us, until_us) FROM price_rows",
+        )?;
+        let mut appender = self.db.appender("price_rows").map_err(SqlError::engine("fill prices"))?;
+        for entry in prices.iter() {
+            let p = &entry.price;
+            let (from, until) = (p.from.map(|t| t.0), p.until.map(|t| t.0));
+            let row = duckdb::params![
+                entry.provider,
+                entry.glob(),
+                entry.own,
+                from,
+                until,
+                p.input,
+                p.cache_read,
+                p.cache_write_5m,
+                p.cache_write_1h,
+                p.output
+            ];
+            appender.append_row(row).map_err(SqlError::engine("fill prices"))?;
+        }
+        appender.flush().map_err(SqlError::engine("fill prices"))
+    }
+
+    /// From here on the lake's own files are all that can be read, and nothing can be loaded or set.
+    fn lock(&self, tables: &Tables) -> Result<(), SqlError> {
+        let paths: Vec<String> = tables.files.values().flatten().map(|f| literal(f)).collect::<Result<_, _>>()?;
+        self.batch(
+            "be locked",
+            &format!(
+                "SET allowed_paths = [{}]::VARCHAR[]; SET enable_external_access = false; SET lock_configuration = true",
+                paths.join(", ")
+            ),
+        )
+    }
+
+    /// Whether a table, view or macro of that name can be queried.
+    fn knows(&self, name: &str) -> bool {
+        self.relations.contains_key(name) || matches!(name, "prices" | "price_rows" | "current_batches")
+    }
+
+    /// Creates what the statement names and is not there yet.
+    fn ensure(&self, sql: &str) -> Result<(), SqlError> {
+        let names = words(sql);
+        // Questions to the catalogue see every table.
+        if names.iter().any(|w| matches!(w.as_str(), "show" | "information_schema" | "pg_catalog") || w.starts_with("duckdb_")) {
+            return self.ensure_all();
+        }
+        names.iter().try_for_each(|name| self.create(name))
+    }
+
+    /// Creates every relation.
+    pub fn ensure_all(&self) -> Result<(), SqlError> {
+        self.relations.keys().try_for_each(|name| self.create(name))
+    }
+
+    fn create(&self, name: &str) -> Result<(), SqlError> {
+        let Some(relation) = self.relations.get(name) else { return Ok(()) };
+        if !self.created.borrow_mut().insert(name.to_owned()) {
+            return Ok(());
+        }
+        let made = self.make(name, relation);
+        if made.is_err() {
+            self.created.borrow_mut().remove(name);
+        }
+        made
+    }
+
+    fn make(&self, name: &str, relation: &Relation) -> Result<(), SqlError> {
+        let what = format!("create {name}");
+        match relation.form {
+            Form::View => {
+                self.ensure(&relation.sql)?;
+                self.batch(&what, &format!("CREATE VIEW {name} AS {}", relation.sql))
+            }
+            Form::Table => {
+                self.ensure(&relation.sql)?;
+                self.batch(&what, &format!("CREATE TABLE {name} AS {}", relation.sql))
+            }
+            Form::Macro => {
+                self.ensure(&relation.sql)?;
+                self.batch(&what, &relation.sql)
+            }
+            Form::Distinct { table, key } => self.create_distinct(name, table, key),
+        }
+    }
+
+    /// Most lakes hold few copies: rows whose key stands once pass through, only the others are ranked.
+    fn create_distinct(&self, name: &str, table: &str, key: &str) -> Result<(), SqlError> {
+        self.create(&format!("{table}_copies"))?;
+        self.create("source_paths")?;
+        self.create(SOURCES)?;
+        let what = format!("create {name}");
+        self.batch(
+            &what,
+            &format!("CREATE TABLE {table}_repeated AS SELECT {key} FROM {table}_copies GROUP BY {key} HAVING count(*) > 1"),
+        )?;
+        let repeated: i64 = self
+            .db
+            .query_row(&format!("SELECT count(*) FROM {table}_repeated"), [], |r| r.get(0))
+            .map_err(SqlError::engine(what.as_str()))?;
+        let sql = if repeated == 0 {
+            format!("CREATE VIEW {name} AS SELECT * FROM {table}_copies")
+        } else {
+            format!(
+                "CREATE TABLE {table}_chosen AS SELECT c.* FROM {table}_copies c LEFT JOIN source_paths s ON s.source_id = c.source_id \
+                 WHERE c.{key} IN (SELECT {key} FROM {table}_repeated) \
+                 QUALIFY row_number() OVER (PARTITION BY c.{key} ORDER BY coalesce(s.path, ''), c.source_id, c.source_line, CAST(c AS VARCHAR)) = 1; \
+                 CREATE VIEW {name} AS SELECT * FROM {table}_copies ANTI JOIN {table}_repeated USING ({key}) UNION ALL SELECT * FROM {table}_chosen"
+            )
+        };
+        self.batch(&what, &sql)
+    }
+
+    /// Answers one ad-hoc statement, if the guard lets it through.
+    pub fn select(&self, sql: &str) -> Result<Answer, SqlError> {
+        let tree: String = self
+            .db
+            .query_row("SELECT json_serialize_sql(?::VARCHAR)::VARCHAR", [sql], |r| r.get(0))
+            .map_err(|e| SqlError::Query(message(&e)))?;
+        guard::check(&tree, &|name| self.knows(name))?;
+        self.ensure(sql)?;
+        self.run(sql, &BTreeMap::new())
+    }
+
+    /// Answers a named query. Parameters that are not given have their default.
+    pub fn query(&self, name: &str, given: &BTreeMap<String, Param>) -> Result<Answer, SqlError> {
+        let query = catalogue::find(name).ok_or_else(|| SqlError::Unknown(name.to_owned()))?;
+        let params = complete(query, given)?;
+        self.ensure(query.sql)?;
+        self.run(query.sql, &params)
+    }
+
+    pub(super) fn run(&self, sql: &str, params: &BTreeMap<String, Param>) -> Result<Answer, SqlError> {
+        let failed = |e: duckdb::Error| SqlError::Query(message(&e));
+        let mut statement = self.db.prepare(sql).map_err(failed)?;
+        let count = statement.parameter_count();
+        let mut values = Vec::with_capacity(count);
+        for index in 1..=count {
+            let name = statement.parameter_name(index).map_err(failed)?;
+            let value =
+                params.get(&name).ok_or_else(|| SqlError::Param(format!("the statement has a parameter ${name} without a value")))?;
+            values.push(value);
+        }
+        let rows = statement.query_arrow(duckdb::params_from_iter(values)).map_err(failed)?;
+        let schema = rows.get_schema();
+        Ok(Answer { schema, batches: rows.collect() })
+    }
+
+    /// What the answer to a named query rests on.
+    pub fn cite(&self, name: &str, given: &BTreeMap<String, Param>) -> Result<Citation, SqlError> {
+        let query = catalogue::find(name).ok_or_else(|| SqlError::Unknown(name.to_owned()))?;
+        let params = complete(query, given)?;
+        let shown = query.params.iter().map(|p| (p.name.to_owned(), p.kind.show(params.get(p.name).unwrap_or(&Param::Null)))).collect();
+        Ok(self.citation(name, query.sql, shown))
+    }
+
+    /// What the answer to an ad-hoc statement rests on.
+    pub fn cite_sql(&self, sql: &str) -> Citation {
+        self.citation("sql", sql, BTreeMap::new())
+    }
+
+    fn citation(&self, query: &str, sql: &str, params: BTreeMap<String, String>) -> Citation {
+        Citation {
+            tool: format!("mechanic {}", env!("CARGO_PKG_VERSION")),
+            query: query.to_owned(),
+            query_digest: query_digest(sql),
+            params,
+            lake_version: self.version,
+            facts_digest: self.facts_digest.clone(),
+            prices_digest: self.prices_digest.clone(),
+        }
+    }
+}
+
+const SOURCES: &str = "sources";
+
+/// Digest of a query's text and of everything it shares with others: the same digest, the same definition.
+pub fn query_digest(sql: &str) -> String {
+    let mut text = sql.to_owned();
+    for (name, body) in LIB.iter().chain(BASE) {
+        text.push('\0');
+        text.push_str(name);
+        text.push('\0');
+        text.push_str(body);
+    }
+    digest(text.as_bytes())
+}
+
+/// Given values over defaults; a name the query does not have is an error.
+fn complete(query: &Query, given: &BTreeMap<String, Param>) -> Result<BTreeMap<String, Param>, SqlError> {
+    if let Some(unknown) = given.keys().find(|k| query.params.iter().all(|p| p.name != k.as_str())) {
+        let known: Vec<&str> = query.params.iter().map(|p| p.name).collect();
+        let has = if known.is_empty() { "it has none".to_owned() } else { format!("it has {}", known.join(", ")) };
+        return Err(SqlError::Param(format!("query {} has no parameter {unknown}: {has}", query.name)));
+    }
+    Ok(query.params.iter().map(|p| (p.name.to_owned(), given.get(p.name).unwrap_or(&p.default).clone())).collect())
+}

@@ -1,0 +1,185 @@
+//! Owns what the engine can show: the text of every view, table and macro, and which of them a statement names.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use super::embedded::{BASE, LIB};
+use super::{SqlError, Tables};
+use crate::model;
+use crate::model::record::{Layer, TableDef};
+
+/// How a relation comes to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    View,
+    /// Computed once an engine.
+    Table,
+    /// The text is the statement that creates it.
+    Macro,
+    /// One row a key of `<name without _distinct>_copies`.
+    Distinct {
+        table: &'static str,
+        key: &'static str,
+    },
+}
+
+/// One relation.
+#[derive(Debug, Clone)]
+pub(super) struct Relation {
+    pub form: Form,
+    pub sql: String,
+}
+
+/// Tables with a merged or otherwise special view.
+const GATES: &str = "gates";
+const CONTEXTS: &str = "contexts";
+const GATE_RUNS: &str = "gate_runs";
+const SOURCES: &str = "sources";
+
+/// Every relation by name, over the files of one snapshot.
+pub(super) fn all(tables: &Tables) -> Result<BTreeMap<String, Relation>, SqlError> {
+    let mut relations = BTreeMap::new();
+    let mut add = |name: &str, form: Form, sql: String| {
+        relations.insert(name.to_owned(), Relation { form, sql });
+    };
+    for def in model::all_tables() {
+        let raw = rows_of(def, tables.files_of(def.name))?;
+        match def.name {
+            SOURCES => add(def.name, Form::View, newest_source(def, &raw)),
+            _ if def.layer == Layer::Derived || def.key.is_empty() => add(def.name, Form::View, visible(def, &raw)),
+            _ => {
+                add(&format!("{}_copies", def.name), Form::View, visible(def, &raw));
+                let distinct = Form::Distinct { table: def.name, key: def.key };
+                match def.name {
+                    CONTEXTS => add(CONTEXTS, Form::View, merged(def)),
+                    GATES => add("gates_merged", Form::View, merged(def)),
+                    GATE_RUNS => add("gate_runs_distinct", distinct, String::new()),
+                    name => add(name, distinct, String::new()),
+                }
+            }
+        }
+    }
+    add("source_paths", Form::View, "SELECT source_id, min(path) AS path FROM sources GROUP BY source_id".to_owned());
+    for (name, text) in BASE {
+        add(name, Form::View, (*text).to_owned());
+    }
+    for (name, text) in LIB {
+        let form = match text.lines().find_map(|l| l.strip_prefix("-- kind: ")) {
+            Some("table") => Form::Table,
+            Some("macro") => Form::Macro,
+            _ => Form::View,
+        };
+        add(name, form, (*text).to_owned());
+    }
+    Ok(relations)
+}
+
+/// The rows of the table's files with every column of its definition, NULL where no file has it.
+fn rows_of(def: &TableDef, files: &[std::path::PathBuf]) -> Result<String, SqlError> {
+    let mut nulls: Vec<String> = def.columns.iter().map(|c| format!("NULL::{} AS \"{}\"", c.kind.sql_name(), c.name)).collect();
+    if def.layer == Layer::Fact {
+        nulls.push("NULL::BIGINT AS batch_id".to_owned());
+    }
+    let none = format!("SELECT {} WHERE false", nulls.join(", "));
+    if files.is_empty() {
+        return Ok(none);
+    }
+    let list: Vec<String> = files.iter().map(|f| literal(f)).collect::<Result<_, _>>()?;
+    Ok(format!(
+        "SELECT * FROM read_parquet([{}], union_by_name = true, hive_partitioning = false) UNION ALL BY NAME {none}",
+        list.join(", ")
+    ))
+}
+
+/// A path as a SQL string.
+pub(super) fn literal(path: &Path) -> Result<String, SqlError> {
+    let text = path.to_str().ok_or_else(|| SqlError::Path(path.to_owned()))?;
+    Ok(format!("'{}'", text.replace('\'', "''")))
+}
+
+fn column_list(def: &TableDef) -> String {
+    def.columns.iter().map(|c| format!("\"{}\"", c.name)).collect::<Vec<_>>().join(", ")
+}
+
+/// Facts count only where the commit point names their batch.
+fn visible(def: &TableDef, raw: &str) -> String {
+    let filter = if def.layer == Layer::Fact { " SEMI JOIN current_batches USING (source_id, batch_id)" } else { "" };
+    format!("SELECT {} FROM ({raw}){filter}", column_list(def))
+}
+
+fn newest_source(def: &TableDef, raw: &str) -> String {
+    format!(
+        "SELECT {} FROM ({raw}) QUALIFY row_number() OVER (PARTITION BY source_id ORDER BY batch_id DESC NULLS LAST, ingested_at DESC) = 1",
+        column_list(def)
+    )
+}
+
+/// One row a key made of what all copies know: the first known value of each column by (path, line), but the earliest start, the
+/// latest end and the greatest cumulative counter.
+fn merged(def: &TableDef) -> String {
+    let columns: Vec<String> = def
+        .columns
+        .iter()
+        .map(|c| {
+            let name = c.name;
+            // Column names are quoted: some (`at`, `commit`) are words of SQL.
+            match name {
+                _ if name == def.key => name.to_owned(),
+                "started_at" => "min(started_at) AS started_at".to_owned(),
+                "ended_at" | "producer_total_tokens" | "n_compactions" => format!("max({name}) AS {name}"),
+                // A basis belongs to the value it explains.
+                "role_basis" => "min_by(role_basis, place) FILTER (WHERE role IS NOT NULL) AS role_basis".to_owned(),
+                "purpose" => "min_by(purpose, place) FILTER (WHERE purpose <> 'unknown') AS purpose".to_owned(),
+                _ => format!("min_by(\"{name}\", place) FILTER (WHERE \"{name}\" IS NOT NULL) AS \"{name}\""),
+            }
+        })
+        .collect();
+    format!(
+        "SELECT {} FROM (SELECT c.*, row(coalesce(s.path, ''), c.source_id, c.source_line) AS place \
+         FROM {}_copies c LEFT JOIN source_paths s ON s.source_id = c.source_id) GROUP BY {}",
+        columns.join(", "),
+        def.name,
+        def.key
+    )
+}
+
+/// The words of a statement that could name a relation, comments and strings left out; lower case.
+pub(super) fn words(sql: &str) -> BTreeSet<String> {
+    let mut words = BTreeSet::new();
+    let mut chars = sql.chars().peekable();
+    let mut word = String::new();
+    while let Some(c) = chars.next() {
+        if c.is_ascii_alphanumeric() || c == '_' {
+            word.push(c.to_ascii_lowercase());
+            continue;
+        }
+        if !word.is_empty() {
+            words.insert(std::mem::take(&mut word));
+        }
+        match c {
+            '\'' => while chars.next().is_some_and(|c| c != '\'') {},
+            '-' if chars.peek() == Some(&'-') => while chars.next().is_some_and(|c| c != '\n') {},
+            _ => {}
+        }
+    }
+    if !word.is_empty() {
+        words.insert(word);
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_leave_out_comments_and_strings() {
+        let found = words("SELECT a -- not this\nFROM \"Runs\" WHERE x = 'nor problems' AND y");
+        assert!(found.contains("runs") && found.contains("y") && !found.contains("problems") && !found.contains("this"));
+    }
+
+    #[test]
+    fn a_quote_in_a_path_stays_inside_the_string() {
+        assert_eq!(literal(Path::new("/a'b")).unwrap(), "'/a''b'");
+    }
+}
