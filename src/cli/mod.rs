@@ -9,7 +9,11 @@ mod init;
 #[cfg(feature = "audit")]
 mod lake;
 pub mod plain;
+#[cfg(feature = "audit")]
+mod query;
 mod schema;
+#[cfg(feature = "audit")]
+mod sql;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -41,6 +45,10 @@ enum Command {
     Ingest(ingest::Args),
     #[cfg(feature = "audit")]
     Lake(lake::Args),
+    #[cfg(feature = "audit")]
+    Query(query::Args),
+    #[cfg(feature = "audit")]
+    Sql(sql::Args),
     Schema(schema::Args),
 }
 
@@ -58,6 +66,10 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Ingest(args) => ingest::run(lake, &args),
         #[cfg(feature = "audit")]
         Command::Lake(args) => lake::run(lake, &args),
+        #[cfg(feature = "audit")]
+        Command::Query(args) => query::run(lake, &args),
+        #[cfg(feature = "audit")]
+        Command::Sql(args) => sql::run(lake, &args),
         Command::Schema(args) => schema::run(&args),
     }
 }

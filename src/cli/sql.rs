@@ -1,0 +1,98 @@
+//! Owns `mechanic sql`: answers one SELECT over the lake's tables.
+
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use super::Usage;
+use crate::config::Config;
+use crate::config::prices::PriceTable;
+use crate::lake::Lake;
+use crate::sql::render::{self, Format};
+use crate::sql::{Answer, Citation, Engine, SqlError, Tables};
+
+/// Answers one SELECT over the tables of the lake (`mechanic schema` shows them). Nothing else runs: no other statement, no second one, no file.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The statement; read from standard input without it.
+    statement: Option<String>,
+    /// Reads the statement from a file.
+    #[arg(short, long, value_name = "FILE", conflicts_with = "statement")]
+    file: Option<PathBuf>,
+    /// How the answer is printed.
+    #[arg(long, value_enum, default_value = "table")]
+    format: Format,
+    /// Adds what the figures rest on: lake version and digests.
+    #[arg(long)]
+    cite: bool,
+    /// Writes to a file instead of standard output.
+    #[arg(short, long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+/// Longest statement that is read.
+const MAX_STATEMENT: u64 = 1 << 20;
+
+pub fn run(lake: &Path, args: &Args) -> anyhow::Result<ExitCode> {
+    let sql = match (&args.statement, &args.file) {
+        (Some(text), _) => text.clone(),
+        (None, Some(path)) => read(File::open(path).map_err(|e| Usage(format!("cannot read {}: {e}", path.display())))?)?,
+        (None, None) if io::stdin().is_terminal() => return Err(Usage("give a statement, -f FILE, or one on standard input".into()).into()),
+        (None, None) => read(io::stdin().lock())?,
+    };
+    let engine = open_engine(lake)?;
+    let answer = engine.select(&sql).map_err(usage)?;
+    let cite = args.cite.then(|| engine.cite_sql(&sql));
+    print(&answer, args.format, cite.as_ref(), args.out.as_deref())
+}
+
+fn read(input: impl Read) -> anyhow::Result<String> {
+    let mut text = String::new();
+    input.take(MAX_STATEMENT + 1).read_to_string(&mut text).map_err(|e| Usage(format!("the statement cannot be read: {e}")))?;
+    if text.len() as u64 > MAX_STATEMENT {
+        return Err(Usage(format!("the statement is longer than {MAX_STATEMENT} bytes")).into());
+    }
+    Ok(text)
+}
+
+/// An engine over what the lake shows now.
+pub fn open_engine(lake: &Path) -> anyhow::Result<Engine> {
+    let snapshot = Lake::open(lake)?.snapshot()?;
+    let config = Config::load(&std::env::current_dir()?)?;
+    Ok(Engine::open(&Tables::of(&snapshot), &PriceTable::of(&config)?)?)
+}
+
+/// Errors that another command line would mend have the exit code of a usage error.
+pub fn usage(error: SqlError) -> anyhow::Error {
+    if error.is_usage() { Usage(error.to_string()).into() } else { error.into() }
+}
+
+/// Writes an answer to a file or standard output.
+pub fn print(answer: &Answer, format: Format, cite: Option<&Citation>, out: Option<&Path>) -> anyhow::Result<ExitCode> {
+    match out {
+        Some(path) => {
+            let file = File::create(path).map_err(|e| anyhow::anyhow!("cannot write {}: {e}", path.display()))?;
+            let mut file = BufWriter::new(file);
+            render::write(answer, format, cite, &mut file).map_err(write_error)?;
+            file.flush()?;
+        }
+        None if format == Format::Parquet && io::stdout().is_terminal() => {
+            return Err(Usage("Parquet is no text: name a file with -o FILE, or redirect".into()).into());
+        }
+        None => {
+            let mut stdout = BufWriter::new(io::stdout().lock());
+            render::write(answer, format, cite, &mut stdout).map_err(write_error)?;
+            stdout.flush()?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Keeps an I/O error what it is, so that a reader who went away is no failure.
+fn write_error(error: SqlError) -> anyhow::Error {
+    match error {
+        SqlError::Write(e) => e.into(),
+        other => other.into(),
+    }
+}
