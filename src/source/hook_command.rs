@@ -41,19 +41,28 @@ pub fn first_program(command: &str) -> Option<String> {
         end -= 1;
     }
     let mut only_state = None;
-    for part in tokens(command.get(..end)?).split(|t| t.separator) {
-        let mut words = part.iter().map(|t| t.text.trim_start_matches('(')).filter(|w| !KEYWORDS.contains(w) && !is_redirection(w));
-        // PowerShell's `$name = …` and `$env:NAME = …` are assignments too.
-        let program = words.find(|w| !w.is_empty() && !is_assignment(w));
-        let Some(program) = program.filter(|w| !w.starts_with(['$', '-', '@', '[', '"'])) else { continue };
-        let name: String = base(program).chars().filter(|c| !c.is_control()).take(120).collect();
-        if name.is_empty() {
-            continue;
+    for part in tokens(&without_here_texts(command.get(..end)?)).split(|t| t.separator) {
+        let mut words = part.iter().filter(|t| !KEYWORDS.contains(&t.text.as_str()) && !is_redirection(&t.text)).peekable();
+        let mut program = None;
+        while let Some(word) = words.next() {
+            let text = word.text.trim_start_matches(['(', '{']);
+            if text.is_empty() || is_assignment(text) {
+                continue;
+            }
+            // PowerShell's `$name = …`: what is run stands behind it.
+            if text.starts_with('$') && words.peek().is_some_and(|w| w.text == "=") {
+                words.next();
+                continue;
+            }
+            // A quoted word is a program only as a path; else it is a text that is printed.
+            program = Some(base(text)).filter(|name| is_program_name(name) && (!word.quoted || text.contains(['/', '\\'])));
+            break;
         }
-        if !STATE.contains(&name.as_str()) {
-            return Some(name);
+        let Some(name) = program else { continue };
+        if !STATE.contains(&name) {
+            return Some(name.to_owned());
         }
-        only_state.get_or_insert(name);
+        only_state.get_or_insert(name.to_owned());
     }
     only_state
 }
@@ -65,7 +74,7 @@ struct Found {
 }
 
 fn search(command: &str, depth: usize, found: &mut Found) {
-    let tokens = tokens(command);
+    let tokens = tokens(&without_here_texts(command));
     for part in tokens.split(|t| t.separator) {
         if found.script.is_some() {
             return;
@@ -78,6 +87,49 @@ fn search(command: &str, depth: usize, found: &mut Found) {
 struct Token {
     text: String,
     separator: bool,
+    /// Whether a part of it stood in quotes.
+    quoted: bool,
+}
+
+/// Whether the text can be the name of a program: a name taken from a command must never be a piece of prose.
+fn is_program_name(name: &str) -> bool {
+    name.len() <= 60
+        && name.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-' | '+'))
+        && name.chars().any(|c| c.is_ascii_alphabetic())
+}
+
+/// The text without PowerShell's here-strings (`@"` to `"@`) and the shell's here-documents (`<<EOF` to `EOF`): they hold prose.
+fn without_here_texts(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut until: Option<String> = None;
+    for line in text.split_inclusive('\n') {
+        if let Some(end) = &until {
+            let trimmed = line.trim();
+            if trimmed == end || (end.ends_with('@') && trimmed.starts_with(end.as_str())) {
+                // What follows the closing mark is code again.
+                out.push_str(trimmed.get(end.len()..).unwrap_or(""));
+                out.push('\n');
+                until = None;
+            }
+            continue;
+        }
+        let bare = line.trim_end();
+        if let Some(before) = bare.strip_suffix("@'").or_else(|| bare.strip_suffix("@\"")) {
+            until = Some(if bare.ends_with('\'') { "'@" } else { "\"@" }.to_owned());
+            out.push_str(before);
+            continue;
+        }
+        if let Some((_, rest)) = bare.split_once("<<").filter(|(_, rest)| !rest.starts_with('<')) {
+            let mark: String =
+                rest.trim_start_matches(['-', ' ', '\'', '"', '\\']).chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+            if !mark.is_empty() {
+                until = Some(mark);
+            }
+        }
+        out.push_str(line);
+    }
+    out
 }
 
 /// Splits shell text into words and separators. Quotes are removed; `\` escapes only what needs it, so that Windows paths stay whole.
@@ -89,7 +141,7 @@ fn tokens(text: &str) -> Vec<Token> {
     let mut chars = text.chars().peekable();
     let end_word = |word: &mut String, quoted: &mut bool, out: &mut Vec<Token>| {
         if !word.is_empty() || *quoted {
-            out.push(Token { text: std::mem::take(word), separator: false });
+            out.push(Token { text: std::mem::take(word), separator: false, quoted: *quoted });
         }
         *quoted = false;
     };
@@ -114,7 +166,7 @@ fn tokens(text: &str) -> Vec<Token> {
                     continue;
                 }
                 end_word(&mut word, &mut quoted, &mut out);
-                out.push(Token { text: String::new(), separator: true });
+                out.push(Token { separator: true, ..Token::default() });
             }
             (None, c) if c.is_whitespace() => end_word(&mut word, &mut quoted, &mut out),
             (None, c) => word.push(c),
@@ -328,7 +380,7 @@ fn simple(words: &[Token], depth: usize, found: &mut Found) {
             let task: Vec<&str> = words.filter(|w| !w.starts_with(['-', '<', '>', '$'])).take(2).collect();
             let task = if matches!(task.first(), Some(&("run" | "exec"))) { &task[..] } else { &task[..task.len().min(1)] };
             found.program.get_or_insert_with(|| format!("{program} {}", task.join(" ")).trim().to_owned());
-        } else {
+        } else if is_program_name(program) {
             found.program.get_or_insert_with(|| word.to_owned());
         }
         return;
@@ -388,13 +440,25 @@ mod tests {
         for (command, program) in [
             ("cargo test --release", "cargo"),
             ("cd /w && RUST_LOG=info /usr/bin/cargo test | tail -3", "cargo"),
-            ("$x = Get-Content a.txt\nInvoke-Pester", "Invoke-Pester"),
+            ("$x = Get-Content a.txt\nInvoke-Pester", "Get-Content"),
             ("cd 'C:/a b'; git status -s", "git"),
             ("cd /w", "cd"),
             ("if true; then make; fi", "true"),
             ("# comment\nls", "ls"),
         ] {
             assert_eq!(first_program(command).as_deref(), Some(program), "{command}");
+        }
+        for (command, program) in [
+            ("$r = Invoke-Pester -PassThru\n\"$($r.PassedCount) passed\"", Some("Invoke-Pester")),
+            ("$b = @\"\n**What** is C3\n\"@\ngh pr create -b $b", Some("gh")),
+            ("cat > x <<'EOF'\nPer the plan\nEOF\ngit add x", Some("cat")),
+            ("\"=== 1 check ===\"; git log", Some("git")),
+            ("'some words'", None),
+            ("\"/opt/my tools/lint\" --all", Some("lint")),
+            ("& 'C:\\Program Files\\Git\\bin\\git.exe' log", Some("git")),
+            ("x: y", None),
+        ] {
+            assert_eq!(first_program(command).as_deref(), program, "{command}");
         }
         assert_eq!(first_program("$x"), None);
         assert_eq!(first_program(""), None);

@@ -288,6 +288,7 @@ mod tests {
         assert_eq!(inline, named("  echo \"started $(date)\" >> log.txt "), "the same text has the same name");
         assert_ne!(inline, named("echo \"ended $(date)\" >> log.txt"));
         assert!(named("").starts_with("inline-"));
+        assert!(named("'a secret sentence' || printf '%s' 'another'").starts_with("inline-"), "prose is no name");
     }
 
     #[test]

@@ -185,6 +185,18 @@ fn a_growing_file_gives_the_ids_of_its_shorter_copy_again() {
 
 #[test]
 #[cfg_attr(not(mechanic_data), ignore)]
+fn command_names_are_programs_and_never_prose() {
+    let (facts, _) = read("StarCar__84-e7f6fdba43-0.jsonl");
+    let names: std::collections::BTreeSet<&str> = facts.tool_calls.iter().filter_map(|t| t.command_name.as_deref()).collect();
+    assert!(names.contains("git") && names.contains("Invoke-Pester"));
+    for prose in ["C3", "Per", "**What"] {
+        assert!(!names.contains(prose), "{prose} in {names:?}");
+    }
+    assert!(names.iter().all(|n| n.chars().all(|c| c.is_ascii_alphanumeric() || "_.-+".contains(c))), "{names:?}");
+}
+
+#[test]
+#[cfg_attr(not(mechanic_data), ignore)]
 fn every_file_of_the_folder_is_claimed_and_accounted_for() {
     let mut names: Vec<String> = std::fs::read_dir(folder()).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
     names.retain(|n| n.ends_with(".jsonl"));
