@@ -42,8 +42,8 @@ record! {
         nano_aiu: Option<i64>,
         /// Milliseconds spent in API calls. NULL where it is stated for all models together and this row is of one.
         api_duration_ms: Option<i64>,
-        /// exact: a first reading that agrees with the output of the calls; likely: a difference; lower_bound: the file does not
-        /// hold the start of the session.
+        /// exact: a first reading that agrees with the output of the calls; likely: a difference, or no calls to check it by;
+        /// lower_bound: a compaction reset the counters within the leg.
         quality: Quality,
         /// The file this row comes from.
         source_id: String,

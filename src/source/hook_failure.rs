@@ -24,7 +24,7 @@ static SHAPES: LazyLock<Vec<Shape>> = LazyLock::new(|| {
         (r"Cannot find module '([^'\s]{1,200})'", "module_not_found"),
         (r"(?:ModuleNotFoundError|ImportError): No module named '?([\w.]{1,80})", "module_not_found"),
         (r"(?i)\b([a-z][\w.-]{0,60}) (?:is|are) (?:a )?(?:required|missing|mandatory)\b", "required"),
-        (r"(?i)\b([a-z][\w.-]*(?: [a-z][\w.-]*){0,2}) (?:was )?not (?:specified|provided|supplied|set)\b", "not_given"),
+        (r"(?i)\b([a-z][a-z_-]{0,30}(?: [a-z][a-z_-]{0,30})?) (?:was )?not (?:specified|provided|supplied|set)\b", "not_given"),
         (r"(?i)permission denied", "permission_denied"),
         (r"(?i)syntax error", "syntax_error"),
         (r"(?i)no such file or directory|ENOENT|cannot find the (?:file|path)", "no_such_file"),
