@@ -1,8 +1,10 @@
 //! Owns the sources: each turns one vendor's files into records. Nothing above this part knows a vendor's field.
 
+pub mod claude_code;
 pub mod copilot_cli;
 pub mod declarations;
 pub mod delivery_harness;
+pub mod diagnostics;
 pub mod emit;
 pub mod git;
 pub mod hook_command;
@@ -17,6 +19,7 @@ pub mod redact;
 pub mod repair;
 pub mod reviewer;
 pub mod salvage;
+pub mod scan;
 pub mod severity;
 pub mod walk;
 
@@ -139,6 +142,7 @@ pub fn all() -> &'static [&'static dyn Source] {
         &delivery_harness::SensorEvidence,
         &delivery_harness::ApprovalMarker,
         &delivery_harness::Contract,
+        &claude_code::ClaudeCode,
         &copilot_cli::CopilotCli,
         &declarations::HookDeclarations,
     ]

@@ -159,6 +159,7 @@ const WORDS: &[(&str, Verdict)] = &[
     ("request changes", Verdict::Fail),
     ("request_changes", Verdict::Fail),
     ("needs changes", Verdict::Fail),
+    ("revise", Verdict::Fail),
     ("inconclusive", Verdict::Inconclusive),
 ];
 
