@@ -1,35 +1,86 @@
-//! Owns `gate_run_marks`: what only other rows tell of a gate run, such as a span that a test leaked into the trace.
+//! Owns `gate_run_marks`: what only other rows tell of a gate run. A span that a test leaked into the trace, and a review that a
+//! sub-agent's own log reports while its parent's log knows who it was and how long it took.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::link::Links;
 use super::rulebook::Rulebook;
 use crate::model::derived::GateRunMark;
-use crate::model::gate_runs::GateRun;
+use crate::model::gate_runs::{Finding, GateRun};
 use crate::model::vocabulary::{About, Verdict};
 
-/// Marks by gate run.
+/// Marks, by gate run.
 #[derive(Debug, Default)]
 pub struct Marks {
     pub rows: Vec<GateRunMark>,
-    by_run: HashMap<String, usize>,
+    leaked: HashSet<String>,
 }
 
 impl Marks {
-    /// `about` and verdict with the mark applied.
-    pub fn apply(&self, run: &GateRun) -> (About, Verdict) {
-        let mark = self.by_run.get(&run.gate_run_id).and_then(|&at| self.rows.get(at));
-        (mark.and_then(|m| m.about).unwrap_or(run.about), mark.and_then(|m| m.verdict).unwrap_or(run.verdict))
+    /// Whether the gate run was leaked into its run from elsewhere.
+    pub fn leaked(&self, gate_run_id: &str) -> bool {
+        self.leaked.contains(gate_run_id)
     }
 
-    pub fn has(&self, gate_run_id: &str) -> bool {
-        self.by_run.contains_key(gate_run_id)
+    /// Gate runs with their marks applied, those that another tells better left out.
+    pub fn apply(&self, gate_runs: Vec<GateRun>) -> Vec<GateRun> {
+        let by_run: HashMap<&str, &GateRunMark> = self.rows.iter().map(|m| (m.gate_run_id.as_str(), m)).collect();
+        let marked = gate_runs.into_iter().filter_map(|mut run| {
+            if let Some(mark) = by_run.get(run.gate_run_id.as_str()) {
+                if mark.superseded_by.is_some() {
+                    return None;
+                }
+                run.about = mark.about.unwrap_or(run.about);
+                run.verdict = mark.verdict.unwrap_or(run.verdict);
+                run.gate_id = mark.gate_id.clone().unwrap_or(run.gate_id);
+                run.started_at = mark.started_at.or(run.started_at);
+                run.duration_ms = mark.duration_ms.or(run.duration_ms);
+            }
+            Some(run)
+        });
+        marked.collect()
     }
+
+    /// Findings under their final gate. Those of a gate run that was left out are left out with it.
+    pub fn apply_to_findings(&self, findings: Vec<Finding>) -> Vec<Finding> {
+        let by_run: HashMap<&str, &GateRunMark> = self.rows.iter().map(|m| (m.gate_run_id.as_str(), m)).collect();
+        let marked = findings.into_iter().filter_map(|mut finding| {
+            if let Some(mark) = by_run.get(finding.gate_run_id.as_str()) {
+                if mark.superseded_by.is_some() {
+                    return None;
+                }
+                finding.gate_id = mark.gate_id.clone().unwrap_or(finding.gate_id);
+            }
+            Some(finding)
+        });
+        marked.collect()
+    }
+}
+
+fn row(gate_run_id: &str, reason: &str) -> GateRunMark {
+    GateRunMark {
+        gate_run_id: gate_run_id.to_owned(),
+        about: None,
+        verdict: None,
+        gate_id: None,
+        started_at: None,
+        duration_ms: None,
+        superseded_by: None,
+        reason: reason.to_owned(),
+    }
+}
+
+pub fn mark(gate_runs: &[GateRun], links: &Links, rules: &Rulebook) -> Marks {
+    let mut marks = Marks::default();
+    leaks(gate_runs, links, rules, &mut marks);
+    reports(gate_runs, &mut marks);
+    marks.rows.sort_by(|a, b| a.gate_run_id.cmp(&b.gate_run_id));
+    marks
 }
 
 /// A gate run whose subject (a pull request) is none of the run's own comes from elsewhere: a test wrote into the real trace. Where the
 /// run never names a subject of its own nothing can be told.
-pub fn mark(gate_runs: &[GateRun], links: &Links, rules: &Rulebook) -> Marks {
+fn leaks(gate_runs: &[GateRun], links: &Links, rules: &Rulebook, marks: &mut Marks) {
     let mut own: HashMap<usize, BTreeSet<&str>> = HashMap::new();
     for run in gate_runs {
         if let (Some(subject), Some(at)) = (run.subject.as_deref(), links.of(&run.native_run_key, &run.source_id))
@@ -38,19 +89,47 @@ pub fn mark(gate_runs: &[GateRun], links: &Links, rules: &Rulebook) -> Marks {
             own.entry(at).or_default().insert(subject);
         }
     }
-    let mut marks = Marks::default();
     for run in gate_runs {
         let Some(subject) = run.subject.as_deref() else { continue };
         let Some(at) = links.of(&run.native_run_key, &run.source_id) else { continue };
         if own.get(&at).is_some_and(|subjects| !subjects.contains(subject)) {
-            marks.by_run.insert(run.gate_run_id.clone(), marks.rows.len());
-            marks.rows.push(GateRunMark {
-                gate_run_id: run.gate_run_id.clone(),
-                about: Some(About::Infrastructure),
-                verdict: None,
-                reason: "leaked_span".to_owned(),
-            });
+            marks.leaked.insert(run.gate_run_id.clone());
+            marks.rows.push(GateRunMark { about: Some(About::Infrastructure), ..row(&run.gate_run_id, "leaked_span") });
         }
     }
-    marks
+}
+
+/// Gate of a review that its own log reports without knowing what kind of agent made it.
+const UNNAMED_REVIEW: &str = "agent:review";
+
+/// A sub-agent that reports its findings itself and the parent's record of the same review are one gate run: the report has the verdict
+/// and the findings, the parent's record the gate and the interval. A parent's record that says the reviewer never ran stays.
+fn reports(gate_runs: &[GateRun], marks: &mut Marks) {
+    let mut sent: BTreeMap<&str, Vec<&GateRun>> = BTreeMap::new();
+    for run in gate_runs.iter().filter(|r| r.gate_id.starts_with("agent:") && r.gate_id != UNNAMED_REVIEW) {
+        if let Some(context) = run.context_id.as_deref() {
+            sent.entry(context).or_default().push(run);
+        }
+    }
+    let mut told: HashSet<&str> = HashSet::new();
+    let mut own: Vec<&GateRun> = gate_runs.iter().filter(|r| r.gate_id == UNNAMED_REVIEW).collect();
+    own.sort_by(|a, b| (a.ended_at, a.source_line, &a.gate_run_id).cmp(&(b.ended_at, b.source_line, &b.gate_run_id)));
+    for report in own {
+        let Some(rounds) = report.context_id.as_deref().and_then(|context| sent.get(context)) else { continue };
+        // The round that ended first after the report; a report after every end belongs to the last round.
+        let after = rounds.iter().filter(|r| r.ended_at >= report.ended_at).min_by_key(|r| (r.ended_at, r.seq));
+        let Some(round) = after.or_else(|| rounds.iter().max_by_key(|r| (r.ended_at, r.seq))) else { continue };
+        marks.rows.push(GateRunMark {
+            gate_id: Some(round.gate_id.clone()),
+            started_at: round.started_at,
+            duration_ms: round.duration_ms,
+            ..row(&report.gate_run_id, "reported_by_its_sub_agent")
+        });
+        if told.insert(&round.gate_run_id) && (round.verdict.counts() || matches!(round.verdict, Verdict::Inconclusive | Verdict::Pending))
+        {
+            marks
+                .rows
+                .push(GateRunMark { superseded_by: Some(report.gate_run_id.clone()), ..row(&round.gate_run_id, "told_by_its_sub_agent") });
+        }
+    }
 }

@@ -68,7 +68,7 @@ pub fn refresh(lake: &Lake, rules: &Rulebook) -> Result<bool, AttributeError> {
     if snapshot.derived_input_digest() == Some(input.as_str()) {
         return Ok(false);
     }
-    let derived = derive(&Viewed::load(&snapshot)?, rules.clone())?;
+    let derived = derive(Viewed::load(&snapshot)?, rules.clone())?;
     lake.replace_derived(
         &[
             (Run::TABLE, vec![Run::to_batch(&derived.runs)?]),
@@ -85,9 +85,9 @@ pub fn refresh(lake: &Lake, rules: &Rulebook) -> Result<bool, AttributeError> {
 }
 
 /// Derives everything from facts as viewed. The order of the facts does not matter.
-pub fn derive(facts: &Viewed, mut rules: Rulebook) -> Result<Derived, AttributeError> {
+pub fn derive(mut facts: Viewed, mut rules: Rulebook) -> Result<Derived, AttributeError> {
     rules.add_gates(&facts.gates);
-    let links = link::link(facts);
+    let links = link::link(&facts);
     let run_of_context: HashMap<String, String> = facts
         .contexts
         .iter()
@@ -95,6 +95,9 @@ pub fn derive(facts: &Viewed, mut rules: Rulebook) -> Result<Derived, AttributeE
         .collect();
     let calls = calls::merge(&facts.model_call_copies, &facts.paths(), &run_of_context);
     let marks = marks::mark(&facts.gate_runs, &links, &rules);
+    facts.gate_runs = marks.apply(std::mem::take(&mut facts.gate_runs));
+    facts.findings = marks.apply_to_findings(std::mem::take(&mut facts.findings));
+    let facts = &facts;
     let (runs, run_members) = runs::runs(facts, &links, &calls.calls, &rules, &marks)?;
     let gathered = Gathered::new(facts, &links, &marks, &rules, &run_of_context, &calls.calls)?;
     let parts: Vec<(Vec<TreeState>, Vec<Problem>, Vec<GateProblem>)> = runs.par_iter().map(|run| gathered.of_run(run, &rules)).collect();

@@ -121,11 +121,11 @@ fn rule_of(episode: &Episode<'_>, event: usize) -> Option<String> {
     episode.reports.iter().filter(|r| r.event == event).find_map(|r| r.finding.rule_id.clone())
 }
 
-/// Product if any report is; a report whose gate run is marked otherwise is what the mark says.
+/// Product if any report is. A leaked report is about what its mark says, whatever the finding says of itself.
 fn about(episode: &Episode<'_>, timeline: &Timeline<'_>) -> About {
     let of = |report: &super::episodes::Report<'_>| {
         let event = &timeline.events[report.event];
-        if event.about != event.run.about { event.about } else { report.finding.about }
+        if event.foreign { event.about } else { report.finding.about }
     };
     episode.reports.iter().map(of).min().unwrap_or(About::Product)
 }

@@ -269,8 +269,8 @@ fn walk_gate_runs(
         {
             g.judged = Some((end, sha.clone()));
         }
-        let (_, verdict) = marks.apply(run);
-        if marks.has(&run.gate_run_id) {
+        let verdict = run.verdict;
+        if marks.leaked(&run.gate_run_id) {
             continue;
         }
         let rule = run.rule_id.as_deref();

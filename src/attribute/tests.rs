@@ -183,7 +183,7 @@ fn facts(gate_runs: Vec<GateRun>, findings: Vec<Finding>) -> Viewed {
 }
 
 fn derived(gate_runs: Vec<GateRun>, findings: Vec<Finding>) -> Derived {
-    derive(&facts(gate_runs, findings), rules()).unwrap()
+    derive(facts(gate_runs, findings), rules()).unwrap()
 }
 
 fn met<'a>(derived: &'a Derived, gate: &str, encounter: Encounter) -> Vec<&'a GateProblem> {
@@ -357,6 +357,22 @@ fn a_span_about_another_pull_request_was_leaked_and_is_no_product_problem() {
 }
 
 #[test]
+fn a_review_that_its_own_log_reports_takes_gate_and_interval_from_the_parents_record() {
+    let mut sent = gate_run("agent:critic", "r", 20, Verdict::Inconclusive);
+    sent.started_at = Some(Ts(5 * MINUTE));
+    sent.context_id = Some("sub".into());
+    let mut report = gate_run("agent:review", "r", 18, Verdict::Fail);
+    report.context_id = Some("sub".into());
+    report.enforcement = None;
+    let found = vec![finding(&report, "F")];
+    let d = derived(vec![sent, report], found);
+    assert_eq!(d.problems[0].first_detection_gate_id.as_deref(), Some("agent:critic"));
+    let marks: Vec<(&str, Option<Ts>, bool)> =
+        d.gate_run_marks.iter().map(|m| (m.reason.as_str(), m.started_at, m.superseded_by.is_some())).collect();
+    assert_eq!(marks, [("told_by_its_sub_agent", None, true), ("reported_by_its_sub_agent", Some(Ts(5 * MINUTE)), false)]);
+}
+
+#[test]
 fn a_rejection_by_a_person_is_marked_human_and_stays_unlabelled() {
     let runs = vec![gate_run("human", "reject", 10, Verdict::Fail)];
     let found = vec![finding(&runs[0], "F")];
@@ -412,7 +428,7 @@ fn a_session_on_the_branch_of_an_issue_joins_its_run_whatever_came_first() {
         source_id: "log".into(),
         source_line: 1,
     });
-    let d = derive(&facts, rules()).unwrap();
+    let d = derive(facts, rules()).unwrap();
     assert_eq!(d.runs.len(), 1);
     let run = &d.runs[0];
     assert_eq!((run.run_basis, run.task.as_deref(), run.harness_version.as_deref()), (RunBasis::Issue, Some("7"), Some("1.0.0")));

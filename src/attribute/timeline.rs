@@ -17,7 +17,6 @@ pub struct Event<'a> {
     pub run: &'a GateRun,
     /// Running maximum of end times inside its file. `None`: no own time, or written after the fact: it has no order.
     pub effective: Option<Ts>,
-    /// Final verdict and `about`, marks applied.
     pub verdict: Verdict,
     pub about: About,
     /// Order of gate and rule.
@@ -145,14 +144,13 @@ pub fn findings_by_gate_run(findings: &[Finding]) -> HashMap<&str, Vec<&Finding>
 
 /// The place of a gate run in the order, from the rulebook.
 pub fn event<'a>(run: &'a GateRun, effective: Option<Ts>, marks: &super::marks::Marks, rules: &Rulebook, path: &'a str) -> Event<'a> {
-    let (about, verdict) = marks.apply(run);
     Event {
         run,
         effective,
-        verdict,
-        about,
+        verdict: run.verdict,
+        about: run.about,
         order: rules.order(&run.gate_id, run.rule_id.as_deref()),
         path,
-        foreign: marks.has(&run.gate_run_id),
+        foreign: marks.leaked(&run.gate_run_id),
     }
 }

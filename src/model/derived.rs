@@ -129,7 +129,7 @@ record! {
 }
 
 record! {
-    /// What only later lines or other files tell of a gate run; the view `gate_runs` shows the result.
+    /// What only later lines or other files tell of a gate run; the views `gate_runs` and `findings` show the result.
     GateRunMark = "gate_run_marks", Derived, key "gate_run_id" {
         /// The gate run.
         gate_run_id: String,
@@ -137,7 +137,15 @@ record! {
         about: Option<About>,
         /// Final verdict. NULL: as recorded.
         verdict: Option<Verdict>,
-        /// Why (`leaked_span`, `expected_red`, `pr_merge_before_0.21.1` …).
+        /// Final gate: a sub-agent's own log does not say what kind of agent it is. NULL: as recorded.
+        gate_id: Option<String>,
+        /// Final start. NULL: as recorded.
+        started_at: Option<Ts>,
+        /// Final duration in milliseconds. NULL: as recorded.
+        duration_ms: Option<i64>,
+        /// The gate run that tells the same run better: the view leaves this one out. NULL: none.
+        superseded_by: Option<String>,
+        /// Why (`leaked_span`, `reported_by_its_sub_agent`, `told_by_its_sub_agent`).
         reason: String,
     }
 }

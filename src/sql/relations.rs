@@ -34,6 +34,7 @@ pub(super) struct Relation {
 const GATES: &str = "gates";
 const CONTEXTS: &str = "contexts";
 const GATE_RUNS: &str = "gate_runs";
+const FINDINGS: &str = "findings";
 const SOURCES: &str = "sources";
 
 /// Every relation by name, over the files of one snapshot.
@@ -54,6 +55,7 @@ pub(super) fn all(tables: &Tables) -> Result<BTreeMap<String, Relation>, SqlErro
                     CONTEXTS => add(CONTEXTS, Form::View, merged(def)),
                     GATES => add("gates_merged", Form::View, merged(def)),
                     GATE_RUNS => add("gate_runs_distinct", distinct, String::new()),
+                    FINDINGS => add("findings_distinct", distinct, String::new()),
                     name => add(name, distinct, String::new()),
                 }
             }

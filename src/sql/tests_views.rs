@@ -70,11 +70,23 @@ fn a_context_starts_at_its_earliest_ends_at_its_latest_and_has_the_first_known_r
 fn marks_replace_what_the_record_itself_says_of_a_gate_run() {
     let mut world = two_sources();
     world.put(1, &[gate_run("g1", "issue:1", "push", Verdict::Fail), gate_run("g2", "issue:1", "push", Verdict::Fail)]);
+    world.put(1, &[gate_run("g3", "issue:1", "push", Verdict::Pass)]);
+    let mark = |id: &str, about, verdict, superseded_by: Option<&str>| GateRunMark {
+        gate_run_id: id.into(),
+        about,
+        verdict,
+        gate_id: None,
+        started_at: None,
+        duration_ms: None,
+        superseded_by: superseded_by.map(str::to_owned),
+        reason: "made".into(),
+    };
     world.put(
         0,
         &[
-            GateRunMark { gate_run_id: "g1".into(), about: Some(About::Infrastructure), verdict: None, reason: "leaked_span".into() },
-            GateRunMark { gate_run_id: "g2".into(), about: None, verdict: Some(Verdict::ExpectedRed), reason: "expected_red".into() },
+            mark("g1", Some(About::Infrastructure), None, None),
+            mark("g2", None, Some(Verdict::ExpectedRed), None),
+            mark("g3", None, None, Some("g2")),
         ],
     );
     let answer = world.engine().select("SELECT gate_run_id, about, verdict FROM gate_runs ORDER BY ALL").unwrap();
