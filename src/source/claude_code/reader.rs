@@ -366,7 +366,7 @@ impl Reader {
                 Some(Target::Program(program)) => (format!("{tool}:{program}"), FingerprintBasis::GateStage, None),
                 None => (tool.clone(), FingerprintBasis::GateStage, None),
             };
-            let defect = Defect { fingerprint: format!("{gate_id}/{what}"), basis, location, severity: None };
+            let defect = Defect { fingerprint: format!("{gate_id}/{what}"), rule: None, basis, location, severity: None };
             out.facts.findings.extend(findings(&run, vec![defect]));
         }
         out.facts.gate_runs.push(run);
@@ -419,7 +419,8 @@ impl Reader {
         run.substance = turns.and_then(Value::count);
         let seen = GateSeen { gate_id, purpose: Purpose::Control, kind: GateKind::Deterministic, mode: Some(Mode::Block), identity: None };
         self.runs.gate(&seen, line, out);
-        let defect = Defect { fingerprint: gate_id.to_owned(), basis: FingerprintBasis::GateStage, location: None, severity: None };
+        let defect =
+            Defect { fingerprint: gate_id.to_owned(), rule: None, basis: FingerprintBasis::GateStage, location: None, severity: None };
         out.facts.findings.extend(findings(&run, vec![defect]));
         out.facts.gate_runs.push(run);
     }

@@ -106,6 +106,8 @@ impl Runs {
 /// Identity and place of one defect.
 pub struct Defect {
     pub fingerprint: String,
+    /// Code or rule the gate names. `None`: it names none.
+    pub rule: Option<String>,
     pub basis: FingerprintBasis,
     pub location: Option<String>,
     pub severity: Option<Severity>,
@@ -117,9 +119,11 @@ pub fn defects(gate_id: &str, text: &str, target: Option<&Target>, cwd: Option<&
         .into_iter()
         .map(|d| {
             let path = relative(&d.path, cwd);
-            let code = d.code.unwrap_or_else(|| "diagnostic".to_owned());
+            let named = d.code;
+            let code = named.as_deref().unwrap_or("diagnostic");
             Defect {
                 fingerprint: format!("{code}:{path}"),
+                rule: named,
                 basis: FingerprintBasis::RuleAndFile,
                 location: Some(format!("{path}:{}", d.line)),
                 severity: d.is_warning.then_some(Severity::Minor),
@@ -132,24 +136,26 @@ pub fn defects(gate_id: &str, text: &str, target: Option<&Target>, cwd: Option<&
     let defect = match target {
         Some(Target::Path(path)) => Defect {
             fingerprint: format!("{gate_id}/{path}"),
+            rule: None,
             basis: FingerprintBasis::RuleAndFile,
             location: Some(path.clone()),
             severity: None,
         },
         _ if !text.trim().is_empty() => Defect {
             fingerprint: format!("{gate_id}/{}", cause(text)),
+            rule: None,
             basis: FingerprintBasis::OutputShape,
             location: None,
             severity: None,
         },
-        _ => Defect { fingerprint: gate_id.to_owned(), basis: FingerprintBasis::GateStage, location: None, severity: None },
+        _ => Defect { fingerprint: gate_id.to_owned(), rule: None, basis: FingerprintBasis::GateStage, location: None, severity: None },
     };
     vec![defect]
 }
 
 /// One broken state of a gate, told by its cause.
 pub fn breakdown(gate_id: &str, cause: &str) -> Defect {
-    Defect { fingerprint: format!("{gate_id}/{cause}"), basis: FingerprintBasis::OutputShape, location: None, severity: None }
+    Defect { fingerprint: format!("{gate_id}/{cause}"), rule: None, basis: FingerprintBasis::OutputShape, location: None, severity: None }
 }
 
 /// The finding rows of a run.
@@ -161,7 +167,7 @@ pub fn findings(run: &GateRun, defects: Vec<Defect>) -> Vec<Finding> {
             finding_id: ids::finding_id(&run.gate_run_id, &defect.fingerprint, k),
             gate_run_id: run.gate_run_id.clone(),
             gate_id: run.gate_id.clone(),
-            rule_id: run.rule_id.clone(),
+            rule_id: defect.rule.map(|r| name(&r)).or_else(|| run.rule_id.clone()),
             unit: run.unit.clone(),
             observed_at: run.ended_at.or(run.started_at),
             severity: defect.severity,
