@@ -224,6 +224,8 @@ fn below_roots(path: &str) -> String {
     let path = super::cut_home(&path.replace('\\', "/"));
     let mut kept: Vec<&str> = Vec::new();
     for part in path.split('/') {
+        // The end of `${VAR:-$HOME/.claude}`.
+        let part = part.strip_suffix('}').filter(|p| !p.starts_with('$')).unwrap_or(part);
         let root = part.is_empty() || part == "." || part == "~" || part == "$HOME" || (part.len() == 2 && part.ends_with(':'));
         if root || part.starts_with(['$', '%']) {
             kept.clear();
@@ -297,6 +299,8 @@ mod tests {
         assert_eq!(a, "PreToolUse:.github/hooks/guard.sh");
         assert_eq!(identity("PreToolUse", "$CLAUDE_PROJECT_DIR/.github/hooks/guard.sh"), a);
         assert_eq!(identity("PreToolUse", "sh -c \"exec '${CLAUDE_PROJECT_DIR}/.github/hooks/guard.sh'\""), a);
+        let with_default = r#"node "${CLAUDE_CONFIG_DIR:-$HOME/.claude}/hooks/a.mjs""#;
+        assert_eq!(identity("PreToolUse", with_default), identity("PreToolUse", "node ~/.claude/hooks/a.mjs"));
         assert_eq!(canonical_event("userPromptSubmitted"), "UserPromptSubmit");
         assert!(!identity("Stop", "/home/ann/w/x/hooks/a.sh").contains("ann"));
     }

@@ -64,13 +64,21 @@ impl Window {
     }
 }
 
+/// The key of a window as it stood in its line.
+struct Last {
+    session: Vec<u8>,
+    agent: Option<Vec<u8>>,
+    is_sidechain: bool,
+    at: usize,
+}
+
 /// All windows of a file.
 #[derive(Default)]
 pub struct Contexts {
     windows: Vec<Window>,
     by_key: HashMap<(String, Option<String>, bool), usize>,
     /// The window of the line before, with its key as it stood there.
-    last: Option<(Vec<u8>, Option<Vec<u8>>, bool, usize)>,
+    last: Option<Last>,
     last_session: Option<String>,
 }
 
@@ -78,12 +86,12 @@ impl Contexts {
     /// The window of a line. Lines without a session belong to that of the line before. `None` before the first session.
     pub fn of_line(&mut self, entry: &Entry<'_>, line: i64, ts: Option<Ts>, out: &mut Emitter<'_>) -> Option<usize> {
         let agent = entry.agent.filter(|a| !a.is_empty());
-        if let (Some((session, last_agent, sidechain, at)), Some(this)) = (&self.last, entry.session)
-            && session == this.raw
-            && last_agent.as_deref() == agent.map(|a| a.raw)
-            && *sidechain == entry.is_sidechain
+        if let (Some(last), Some(session)) = (&self.last, entry.session)
+            && last.session == session.raw
+            && last.agent.as_deref() == agent.map(|a| a.raw)
+            && last.is_sidechain == entry.is_sidechain
         {
-            let at = *at;
+            let at = last.at;
             self.windows.get_mut(at)?.see(entry, ts);
             return Some(at);
         }
@@ -96,7 +104,8 @@ impl Contexts {
         self.windows.get_mut(at)?.is_own = true;
         self.windows.get_mut(at)?.see(entry, ts);
         if let Some(raw) = entry.session {
-            self.last = Some((raw.raw.to_vec(), agent.map(|a| a.raw.to_vec()), entry.is_sidechain, at));
+            self.last =
+                Some(Last { session: raw.raw.to_vec(), agent: agent.map(|a| a.raw.to_vec()), is_sidechain: entry.is_sidechain, at });
         }
         self.last_session = Some(session);
         Some(at)

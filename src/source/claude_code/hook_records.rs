@@ -1,11 +1,10 @@
 //! Owns reading the records that speak of hooks, in every shape the versions write, and hands each to the firing it belongs to.
 
 use super::hook_answer::{self, Answer};
-use super::hooks::{Hooks, Place, StopSummary};
+use super::hooks::{Hooks, Place, Spoken, StopSummary};
 use super::line::Entry;
-use super::runs::Runs;
+use super::runs::Pen;
 use crate::model::vocabulary::Verdict;
-use crate::source::emit::Emitter;
 use crate::source::hook_identity::event_of;
 use crate::source::scan::{Value, fields, items};
 
@@ -33,12 +32,12 @@ fn joined(value: Option<Value<'_>>) -> (String, usize) {
 }
 
 /// `progress` / `hook_progress`: a start, nothing more.
-pub fn progress(data: &[u8], tool_use_id: &str, place: &Place<'_>, hooks: &mut Hooks, runs: &mut Runs, out: &mut Emitter<'_>) {
+pub fn progress(data: &[u8], tool_use_id: &str, place: &Place<'_>, hooks: &mut Hooks, pen: &mut Pen<'_, '_>) {
     let [event, hook_name, command] = fields(data, ["hookEvent", "hookName", "command"]);
     let hook_name = text(hook_name).unwrap_or_default();
     let event = text(event).unwrap_or_else(|| event_of(&hook_name).to_owned());
     let Some(command) = text(command) else { return };
-    hooks.fired(tool_use_id, &event, &command, |_| Answer::default(), place, runs, out);
+    hooks.fired(tool_use_id, &event, &command, |_| Answer::default(), place, pen);
 }
 
 /// The tool use and the event that an attachment of a hook names; `None` for other attachments.
@@ -60,7 +59,7 @@ pub fn named(attachment: &[u8]) -> Option<Named> {
 }
 
 /// An attachment of a hook.
-pub fn attachment(raw: &[u8], named: &Named, place: &Place<'_>, hooks: &mut Hooks, runs: &mut Runs, out: &mut Emitter<'_>) {
+pub fn attachment(raw: &[u8], named: &Named, place: &Place<'_>, hooks: &mut Hooks, pen: &mut Pen<'_, '_>) {
     let [command, exit_code, duration, stdout, stderr, content, blocking, decision, response, process] = fields(
         raw,
         ["command", "exitCode", "durationMs", "stdout", "stderr", "content", "blockingError", "decision", "response", "processId"],
@@ -76,7 +75,7 @@ pub fn attachment(raw: &[u8], named: &Named, place: &Place<'_>, hooks: &mut Hook
             let content = text(content).unwrap_or_default();
             let command = command.unwrap_or_default();
             let answer = |purpose| Answer { duration_ms, ..hook_answer::success(&stdout, &content, exit_status, purpose) };
-            return hooks.fired(id, event, &command, answer, place, runs, out);
+            return hooks.fired(id, event, &command, answer, place, pen);
         }
         "hook_blocking_error" => {
             let [said, inner_command] = match blocking.and_then(Value::container) {
@@ -87,7 +86,7 @@ pub fn attachment(raw: &[u8], named: &Named, place: &Place<'_>, hooks: &mut Hook
             let (bracketed, said) = super::permissions::bracketed(&said);
             let answer = Answer { duration_ms, exit_status, ..hook_answer::blocking(said) };
             let command = text(inner_command).or(command).or(bracketed).unwrap_or_default();
-            return hooks.fired(id, event, &command, |_| answer, place, runs, out);
+            return hooks.fired(id, event, &command, |_| answer, place, pen);
         }
         "hook_non_blocking_error" | "hook_error_during_execution" => {
             let (said, _) = joined(content);
@@ -102,8 +101,8 @@ pub fn attachment(raw: &[u8], named: &Named, place: &Place<'_>, hooks: &mut Hook
         }
         "hook_additional_context" | "hook_system_message" => {
             let (said, bytes) = joined(content);
-            let in_context = named.kind == "hook_additional_context";
-            return hooks.spoke(id, event, &said, bytes, in_context, place, runs, out);
+            let spoken = Spoken { text: &said, bytes, in_context: named.kind == "hook_additional_context" };
+            return hooks.spoke(id, event, &spoken, place, pen);
         }
         "async_hook_response" => {
             let process = text(process).unwrap_or_default();
@@ -114,16 +113,16 @@ pub fn attachment(raw: &[u8], named: &Named, place: &Place<'_>, hooks: &mut Hook
             answer.injected = Some(injected);
             // It names a process, not its script, and no tool use.
             let key = if id.is_empty() { process.as_str() } else { id };
-            return hooks.unnamed(key, event, answer, place, runs, out);
+            return hooks.unnamed(key, event, answer, place, pen);
         }
         other => {
-            out.warn("unknown_type", Some(place.line), Some(other));
+            pen.out.warn("unknown_type", Some(place.line), Some(other));
             return;
         }
     };
     match command {
-        Some(command) => hooks.fired(id, event, &command, |_| answer, place, runs, out),
-        None => hooks.unnamed(id, event, answer, place, runs, out),
+        Some(command) => hooks.fired(id, event, &command, |_| answer, place, pen),
+        None => hooks.unnamed(id, event, answer, place, pen),
     }
 }
 

@@ -5,13 +5,12 @@ use std::collections::VecDeque;
 
 use super::hook_answer::{self, Answer};
 use super::ids;
-use super::runs::{GateSeen, Runs, breakdown, defects, findings};
+use super::runs::{GateSeen, Pen, breakdown, defects, findings};
 use super::tools::Target;
 use crate::model::gate_runs::GateRun;
 use crate::model::id::digest;
 use crate::model::time::Ts;
 use crate::model::vocabulary::{About, GateKind, Mode, Purpose, Verdict, VerdictBasis};
-use crate::source::emit::Emitter;
 use crate::source::hook_failure::{cause, is_timeout};
 use crate::source::hook_identity as identity;
 
@@ -29,6 +28,15 @@ pub struct Place<'a> {
     /// Tool use the hook guarded. `None` where it guarded none.
     pub guards: Option<String>,
     pub target: Option<&'a Target>,
+}
+
+/// Text of a hook, as far as it was decoded.
+pub struct Spoken<'a> {
+    pub text: &'a str,
+    /// Bytes of the whole text.
+    pub bytes: usize,
+    /// Whether the model reads it, and not only the user.
+    pub in_context: bool,
 }
 
 struct Firing {
@@ -58,8 +66,7 @@ impl Hooks {
         command: &str,
         answer: impl FnOnce(Purpose) -> Answer,
         place: &Place<'_>,
-        runs: &mut Runs,
-        out: &mut Emitter<'_>,
+        pen: &mut Pen<'_, '_>,
     ) {
         let purpose = identity::purpose(event, command);
         let found = self
@@ -68,7 +75,7 @@ impl Hooks {
             .rposition(|f| f.tool_use_id == tool_use_id && f.event == event && f.command.as_deref().is_none_or(|c| c == command));
         let at = match found {
             Some(at) => at,
-            None => self.start(tool_use_id, event, Some(command), purpose, place, runs, out),
+            None => self.start(tool_use_id, event, Some(command), purpose, place, pen),
         };
         let Some(firing) = self.open.get_mut(at) else { return };
         if firing.command.is_none() {
@@ -79,17 +86,8 @@ impl Hooks {
     }
 
     /// Takes text of a hook that the record does not name: it belongs to the firing that is known to have said it.
-    pub fn spoke(
-        &mut self,
-        tool_use_id: &str,
-        event: &str,
-        text: &str,
-        bytes: usize,
-        in_context: bool,
-        place: &Place<'_>,
-        runs: &mut Runs,
-        out: &mut Emitter<'_>,
-    ) {
+    pub fn spoke(&mut self, tool_use_id: &str, event: &str, spoken: &Spoken<'_>, place: &Place<'_>, pen: &mut Pen<'_, '_>) {
+        let text = spoken.text;
         let named = |f: &Firing| f.event == event && (f.tool_use_id == tool_use_id || tool_use_id == event);
         // The one that spoke is the one whose answer holds a text; else the newest.
         let speaker = self.open.iter().rposition(|f| named(f) && f.text.as_deref().is_some_and(|t| t == text || text.contains(t)));
@@ -99,20 +97,20 @@ impl Hooks {
             Some(at) => at,
             None => {
                 let purpose = identity::purpose(event, "");
-                self.start(tool_use_id, event, None, purpose, place, runs, out)
+                self.start(tool_use_id, event, None, purpose, place, pen)
             }
         };
         let Some(firing) = self.open.get_mut(at) else { return };
-        let answer = hook_answer::spoke(text, bytes, in_context, firing.purpose);
+        let answer = hook_answer::spoke(text, spoken.bytes, spoken.in_context, firing.purpose);
         firing.take(answer, place);
     }
 
     /// Takes an outcome that names no command.
-    pub fn unnamed(&mut self, tool_use_id: &str, event: &str, answer: Answer, place: &Place<'_>, runs: &mut Runs, out: &mut Emitter<'_>) {
+    pub fn unnamed(&mut self, tool_use_id: &str, event: &str, answer: Answer, place: &Place<'_>, pen: &mut Pen<'_, '_>) {
         let found = self.open.iter().rposition(|f| f.tool_use_id == tool_use_id && f.event == event && f.command.is_none());
         let at = match found {
             Some(at) => at,
-            None => self.start(tool_use_id, event, None, identity::purpose(event, ""), place, runs, out),
+            None => self.start(tool_use_id, event, None, identity::purpose(event, ""), place, pen),
         };
         if let Some(firing) = self.open.get_mut(at) {
             firing.take(answer, place);
@@ -120,7 +118,7 @@ impl Hooks {
     }
 
     /// Takes the refusal of a tool use by a hook that the text does not name: one that is known to have answered, else a nameless one.
-    pub fn refused(&mut self, tool_use_id: &str, event: &str, answer: Answer, place: &Place<'_>, runs: &mut Runs, out: &mut Emitter<'_>) {
+    pub fn refused(&mut self, tool_use_id: &str, event: &str, answer: Answer, place: &Place<'_>, pen: &mut Pen<'_, '_>) {
         let known = |f: &Firing| f.tool_use_id == tool_use_id && f.event == event;
         if self.open.iter().any(|f| known(f) && f.run.stopped_work == Some(true)) {
             return;
@@ -128,37 +126,21 @@ impl Hooks {
         let mut candidates = self.open.iter_mut().filter(|f| known(f));
         match (candidates.next(), candidates.next()) {
             (Some(only), None) => only.take(answer, place),
-            _ => self.unnamed(tool_use_id, event, answer, place, runs, out),
+            _ => self.unnamed(tool_use_id, event, answer, place, pen),
         }
     }
 
     /// Takes the words that a stop hook sent back: it refused the end of the turn.
-    pub fn stop_feedback(
-        &mut self,
-        native: &str,
-        command: &str,
-        answer: Answer,
-        place: &Place<'_>,
-        runs: &mut Runs,
-        out: &mut Emitter<'_>,
-    ) {
+    pub fn stop_feedback(&mut self, native: &str, command: &str, answer: Answer, place: &Place<'_>, pen: &mut Pen<'_, '_>) {
         let is_stop = |f: &Firing| matches!(f.event.as_str(), "Stop" | "SubagentStop") && f.command.as_deref() == Some(command);
         match self.open.iter_mut().rfind(|f| is_stop(f)) {
             Some(firing) => firing.take(answer, place),
-            None => self.fired(native, "Stop", command, |_| answer, place, runs, out),
+            None => self.fired(native, "Stop", command, |_| answer, place, pen),
         }
     }
 
     /// The end of a turn: every stop hook with its time, refusals and breakdowns named by their texts.
-    pub fn stop_summary(
-        &mut self,
-        tool_use_id: &str,
-        event: &str,
-        summary: &StopSummary,
-        place: &Place<'_>,
-        runs: &mut Runs,
-        out: &mut Emitter<'_>,
-    ) {
+    pub fn stop_summary(&mut self, tool_use_id: &str, event: &str, summary: &StopSummary, place: &Place<'_>, pen: &mut Pen<'_, '_>) {
         for (command, duration_ms) in &summary.hooks {
             let own: Vec<&str> = summary
                 .errors
@@ -188,7 +170,7 @@ impl Hooks {
                 .iter()
                 .rfind(|f| f.tool_use_id == tool_use_id && f.command.as_deref() == Some(command.as_str()))
                 .map_or_else(|| event.to_owned(), |f| f.event.clone());
-            self.fired(tool_use_id, &event, command, |_| answer, place, runs, out);
+            self.fired(tool_use_id, &event, command, |_| answer, place, pen);
         }
     }
 
@@ -199,15 +181,14 @@ impl Hooks {
         command: Option<&str>,
         purpose: Purpose,
         place: &Place<'_>,
-        runs: &mut Runs,
-        out: &mut Emitter<'_>,
+        pen: &mut Pen<'_, '_>,
     ) -> usize {
         if self.open.len() >= MAX_OPEN
             && let Some(oldest) = self.open.pop_front()
         {
-            oldest.finish(runs, out);
+            oldest.finish(pen);
         }
-        let run = runs.start(String::new(), "", place.run_key, place.line, out);
+        let run = pen.runs.start(String::new(), "", place.run_key, place.line, pen.out);
         let mut firing = Firing {
             tool_use_id: tool_use_id.to_owned(),
             event: event.to_owned(),
@@ -227,9 +208,9 @@ impl Hooks {
         self.open.len() - 1
     }
 
-    pub fn finish(&mut self, runs: &mut Runs, out: &mut Emitter<'_>) {
+    pub fn finish(&mut self, pen: &mut Pen<'_, '_>) {
         for firing in self.open.drain(..) {
-            firing.finish(runs, out);
+            firing.finish(pen);
         }
     }
 }
@@ -287,7 +268,7 @@ impl Firing {
         }
     }
 
-    fn finish(mut self, runs: &mut Runs, out: &mut Emitter<'_>) {
+    fn finish(mut self, pen: &mut Pen<'_, '_>) {
         let blocks = self.run.stopped_work == Some(true);
         // A hook that was seen to refuse or to warn controls, whatever its name says.
         let purpose = if matches!(self.run.verdict, Verdict::Fail) { Purpose::Control } else { self.purpose };
@@ -295,7 +276,11 @@ impl Firing {
         self.run.enforcement = mode;
         let identity = self.command.as_deref().map(|c| identity::identity(&self.event, c));
         let gate_id = self.run.gate_id.clone();
-        runs.gate(&GateSeen { gate_id: &gate_id, purpose, kind: GateKind::Deterministic, mode, identity }, self.run.source_line, out);
+        pen.runs.gate(
+            &GateSeen { gate_id: &gate_id, purpose, kind: GateKind::Deterministic, mode, identity },
+            self.run.source_line,
+            pen.out,
+        );
         let broke = matches!(self.run.verdict, Verdict::Crashed | Verdict::TimedOut | Verdict::CouldNotRun);
         if broke {
             self.run.about = About::Infrastructure;
@@ -312,9 +297,9 @@ impl Firing {
             } else {
                 defects(&gate_id, text, self.target.as_ref(), self.cwd.as_deref())
             };
-            out.facts.findings.extend(findings(&self.run, found));
+            pen.out.facts.findings.extend(findings(&self.run, found));
         }
-        out.facts.gate_runs.push(self.run);
+        pen.out.facts.gate_runs.push(self.run);
     }
 }
 

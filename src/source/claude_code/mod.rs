@@ -12,6 +12,7 @@ mod messages;
 mod meta;
 mod permissions;
 mod reader;
+mod results;
 mod review_findings;
 mod reviewers;
 mod runs;

@@ -34,7 +34,7 @@ pub struct Stated {
 /// Severity words of reviewers; `P0` to `P3` count as the words for them.
 pub fn severity(word: &str) -> Option<Severity> {
     let word = word.trim();
-    of_word(word).or_else(|| match word {
+    of_word(word).or(match word {
         "P0" | "p0" => Some(Severity::Critical),
         "P1" | "p1" => Some(Severity::Major),
         "P2" | "p2" | "P3" | "p3" => Some(Severity::Minor),

@@ -4,32 +4,47 @@
 use std::collections::VecDeque;
 
 use super::ids;
+use super::messages::Notification;
 use super::review_findings::{Stated, from_array, from_text};
-use super::runs::{GateSeen, Runs};
+use super::runs::{GateSeen, Pen};
 use super::tools::Dispatched;
 use crate::model::gate_runs::{Finding, GateRun};
 use crate::model::sessions::ToolCall;
 use crate::model::time::Ts;
 use crate::model::vocabulary::{About, BaselineState, FingerprintBasis, GateKind, Purpose, Verdict, VerdictBasis};
-use crate::source::emit::Emitter;
 use crate::source::lenient::name;
 use crate::source::reviewer::{Dispatch, REVIEWER, role_of, verdict_of};
 
 /// Reviewers that are waited for.
 const MAX_WAITING: usize = 1_024;
 
+/// A call that sent a reviewer.
+pub struct Sent {
+    pub call: ToolCall,
+    /// Native id of the call.
+    pub native: String,
+    pub dispatch: Dispatched,
+    pub agent_id: Option<String>,
+    /// Context of the reviewer.
+    pub context_id: Option<String>,
+}
+
 /// A reviewer whose answer comes later.
 struct Waiting {
-    agent_id: Option<String>,
-    tool_use_id: String,
-    dispatch: Dispatched,
-    context_id: Option<String>,
-    tool_call_id: String,
+    sent: Sent,
     run_key: String,
     session: String,
-    started_at: Option<Ts>,
-    line: i64,
     rounds: i64,
+}
+
+/// Findings in a structured form.
+pub struct Report<'a> {
+    pub findings: &'a [u8],
+    pub gate_id: &'a str,
+    /// Native id of the record that holds them.
+    pub native: &'a str,
+    pub context_id: &'a str,
+    pub tool_call_id: Option<String>,
 }
 
 /// Where an answer stands.
@@ -44,139 +59,86 @@ pub struct Answered<'a> {
 #[derive(Default)]
 pub struct Reviewers {
     waiting: VecDeque<Waiting>,
-    /// Structured reports so far, for their ids.
-    reports: i64,
 }
 
 impl Reviewers {
     /// A reviewer was started and works on its own.
-    pub fn started(
-        &mut self,
-        call: &ToolCall,
-        native: &str,
-        dispatch: Dispatched,
-        agent_id: Option<String>,
-        context_id: Option<String>,
-        at: &Answered<'_>,
-        runs: &mut Runs,
-        out: &mut Emitter<'_>,
-    ) {
+    pub fn started(&mut self, sent: Sent, at: &Answered<'_>, pen: &mut Pen<'_, '_>) {
         if self.waiting.len() >= MAX_WAITING
             && let Some(oldest) = self.waiting.pop_front()
         {
-            unanswered(&oldest, runs, out);
+            unanswered(&oldest, pen);
         }
-        self.waiting.push_back(Waiting {
-            agent_id,
-            tool_use_id: native.to_owned(),
-            dispatch,
-            context_id,
-            tool_call_id: call.tool_call_id.clone(),
-            run_key: at.run_key.to_owned(),
-            session: at.session.to_owned(),
-            started_at: call.started_at,
-            line: call.source_line,
-            rounds: 0,
-        });
+        self.waiting.push_back(Waiting { sent, run_key: at.run_key.to_owned(), session: at.session.to_owned(), rounds: 0 });
     }
 
     /// A reviewer answered in the result of its call.
-    pub fn answered(
-        &mut self,
-        call: &ToolCall,
-        native: &str,
-        dispatch: &Dispatched,
-        context_id: Option<String>,
-        text: &str,
-        at: &Answered<'_>,
-        runs: &mut Runs,
-        out: &mut Emitter<'_>,
-    ) {
-        let gate_id = gate_id(dispatch);
-        let id = ids::gate_run_id(at.session, native, &["review", "0"]);
-        let mut run = runs.start(id, &gate_id, at.run_key, at.line, out);
-        run.context_id = context_id;
-        run.tool_call_id = Some(call.tool_call_id.clone());
-        run.started_at = call.started_at;
-        run.ended_at = call.ended_at;
-        run.duration_ms = call.duration_ms;
-        if call.success == Some(false) {
+    pub fn answered(&mut self, sent: &Sent, text: &str, at: &Answered<'_>, pen: &mut Pen<'_, '_>) {
+        let id = ids::gate_run_id(at.session, &sent.native, &["review", "0"]);
+        let mut run = pen.runs.start(id, &gate_id(&sent.dispatch), at.run_key, at.line, pen.out);
+        run.context_id = sent.context_id.clone();
+        run.tool_call_id = Some(sent.call.tool_call_id.clone());
+        run.started_at = sent.call.started_at;
+        run.ended_at = sent.call.ended_at;
+        run.duration_ms = sent.call.duration_ms;
+        if sent.call.success == Some(false) {
             could_not_run(&mut run, "failed");
-            emit(run, Vec::new(), runs, out);
+            emit(run, Vec::new(), pen);
         } else {
-            judged(run, text, at.cwd, runs, out);
+            judged(run, text, at.cwd, pen);
         }
     }
 
     /// A notification that a background agent stopped.
-    pub fn notified(
-        &mut self,
-        agent_id: &str,
-        tool_use_id: &str,
-        status: &str,
-        text: &str,
-        at: &Answered<'_>,
-        runs: &mut Runs,
-        out: &mut Emitter<'_>,
-    ) {
+    pub fn notified(&mut self, note: &Notification<'_>, at: &Answered<'_>, pen: &mut Pen<'_, '_>) {
         let found = self.waiting.iter_mut().find(|w| {
-            w.agent_id.as_deref().is_some_and(|a| !a.is_empty() && a == agent_id)
-                || (!tool_use_id.is_empty() && w.tool_use_id == tool_use_id)
+            w.sent.agent_id.as_deref().is_some_and(|a| !a.is_empty() && a == note.task_id)
+                || (!note.tool_use_id.is_empty() && w.sent.native == note.tool_use_id)
         });
         if let Some(waiting) = found {
-            let run = waiting.run(at, runs, out);
-            if status == "completed" {
-                judged(run, text, at.cwd, runs, out);
+            let mut run = waiting.run(at, pen);
+            if note.status == "completed" {
+                judged(run, note.result, at.cwd, pen);
             } else {
-                let mut run = run;
                 could_not_run(&mut run, "stopped");
-                emit(run, Vec::new(), runs, out);
+                emit(run, Vec::new(), pen);
             }
         }
     }
 
     /// A message of another agent. It is a review where its sender was sent to review, or is named so.
-    pub fn message(&mut self, from: &str, text: &str, native: &str, at: &Answered<'_>, runs: &mut Runs, out: &mut Emitter<'_>) {
-        let found = self.waiting.iter_mut().rfind(|w| w.dispatch.name.as_deref() == Some(from) || w.agent_id.as_deref() == Some(from));
+    pub fn message(&mut self, from: &str, text: &str, native: &str, at: &Answered<'_>, pen: &mut Pen<'_, '_>) {
+        let found =
+            self.waiting.iter_mut().rfind(|w| w.sent.dispatch.name.as_deref() == Some(from) || w.sent.agent_id.as_deref() == Some(from));
         let run = match found {
-            Some(waiting) => waiting.run(at, runs, out),
+            Some(waiting) => waiting.run(at, pen),
             None => {
                 let (role, _) = role_of(&Dispatch { name: Some(from), ..Dispatch::default() });
                 if role.as_deref() != Some(REVIEWER) {
                     return;
                 }
-                let mut run = runs.start(
+                let mut run = pen.runs.start(
                     ids::gate_run_id(at.session, native, &["message"]),
                     &format!("agent:{}", name(from)),
                     at.run_key,
                     at.line,
-                    out,
+                    pen.out,
                 );
                 run.ended_at = at.ts;
                 run
             }
         };
-        judged(run, text, at.cwd, runs, out);
+        judged(run, text, at.cwd, pen);
     }
 
     /// `ReportFindings`, or a structured answer that holds findings.
-    pub fn reported(
-        &mut self,
-        findings: &[u8],
-        gate: &str,
-        native: &str,
-        context_id: &str,
-        tool_call_id: Option<String>,
-        at: &Answered<'_>,
-        runs: &mut Runs,
-        out: &mut Emitter<'_>,
-    ) {
-        self.reports += 1;
-        let mut run = runs.start(ids::gate_run_id(at.session, native, &["report"]), gate, at.run_key, at.line, out);
-        run.context_id = Some(context_id.to_owned());
-        run.tool_call_id = tool_call_id;
+    pub fn reported(&mut self, report: Report<'_>, at: &Answered<'_>, pen: &mut Pen<'_, '_>) {
+        let id = ids::gate_run_id(at.session, report.native, &["report"]);
+        let mut run = pen.runs.start(id, report.gate_id, at.run_key, at.line, pen.out);
+        run.context_id = Some(report.context_id.to_owned());
+        run.tool_call_id = report.tool_call_id;
         run.ended_at = at.ts;
-        let stated = from_array(findings, at.cwd);
+        let stated = from_array(report.findings, at.cwd);
         let (resolved, open): (Vec<Stated>, Vec<Stated>) = stated.into_iter().partition(|s| s.state == Some(BaselineState::Resolved));
         run.verdict_basis = VerdictBasis::Structured;
         run.verdict = match (open.is_empty(), open.iter().all(|s| s.state.is_some())) {
@@ -187,30 +149,30 @@ impl Reviewers {
         };
         run.raw_verdict = Some(format!("findings:{}", open.len()));
         run.resolves = (!resolved.is_empty()).then(|| resolved.into_iter().map(|s| s.fingerprint).collect());
-        emit(run, open, runs, out);
+        emit(run, open, pen);
     }
 
     /// Reviewers that never answered in this file.
-    pub fn finish(&mut self, runs: &mut Runs, out: &mut Emitter<'_>) {
+    pub fn finish(&mut self, pen: &mut Pen<'_, '_>) {
         for waiting in self.waiting.drain(..) {
-            unanswered(&waiting, runs, out);
+            unanswered(&waiting, pen);
         }
     }
 }
 
 impl Waiting {
     /// The run that an answer ends.
-    fn run(&mut self, at: &Answered<'_>, runs: &mut Runs, out: &Emitter<'_>) -> GateRun {
-        let id = ids::gate_run_id(&self.session, &self.tool_use_id, &["review", &self.rounds.to_string()]);
-        let mut run = runs.start(id, &gate_id(&self.dispatch), &self.run_key, at.line, out);
+    fn run(&mut self, at: &Answered<'_>, pen: &mut Pen<'_, '_>) -> GateRun {
+        let id = ids::gate_run_id(&self.session, &self.sent.native, &["review", &self.rounds.to_string()]);
+        let mut run = pen.runs.start(id, &gate_id(&self.sent.dispatch), &self.run_key, at.line, pen.out);
         self.rounds += 1;
         run.round = Some(self.rounds);
-        run.context_id = self.context_id.clone();
-        run.tool_call_id = Some(self.tool_call_id.clone());
+        run.context_id = self.sent.context_id.clone();
+        run.tool_call_id = Some(self.sent.call.tool_call_id.clone());
         run.ended_at = at.ts;
         if self.rounds == 1 {
-            run.started_at = self.started_at;
-            run.duration_ms = match (self.started_at, at.ts) {
+            run.started_at = self.sent.call.started_at;
+            run.duration_ms = match (run.started_at, at.ts) {
                 (Some(start), Some(end)) => Some(end.millis_since(start).max(0)),
                 _ => None,
             };
@@ -223,17 +185,18 @@ fn gate_id(dispatch: &Dispatched) -> String {
     format!("agent:{}", dispatch.agent_type.as_deref().or(dispatch.name.as_deref()).unwrap_or("reviewer"))
 }
 
-fn unanswered(waiting: &Waiting, runs: &mut Runs, out: &mut Emitter<'_>) {
+fn unanswered(waiting: &Waiting, pen: &mut Pen<'_, '_>) {
     if waiting.rounds > 0 {
         return;
     }
-    let id = ids::gate_run_id(&waiting.session, &waiting.tool_use_id, &["review", "0"]);
-    let mut run = runs.start(id, &gate_id(&waiting.dispatch), &waiting.run_key, waiting.line, out);
-    run.context_id = waiting.context_id.clone();
-    run.tool_call_id = Some(waiting.tool_call_id.clone());
-    run.started_at = waiting.started_at;
+    let sent = &waiting.sent;
+    let id = ids::gate_run_id(&waiting.session, &sent.native, &["review", "0"]);
+    let mut run = pen.runs.start(id, &gate_id(&sent.dispatch), &waiting.run_key, sent.call.source_line, pen.out);
+    run.context_id = sent.context_id.clone();
+    run.tool_call_id = Some(sent.call.tool_call_id.clone());
+    run.started_at = sent.call.started_at;
     run.verdict = Verdict::Pending;
-    emit(run, Vec::new(), runs, out);
+    emit(run, Vec::new(), pen);
 }
 
 fn could_not_run(run: &mut GateRun, raw: &str) {
@@ -244,7 +207,7 @@ fn could_not_run(run: &mut GateRun, raw: &str) {
 }
 
 /// Reads the verdict that an answer states. Without one the run is inconclusive, whatever the answer sounds like.
-fn judged(mut run: GateRun, text: &str, cwd: Option<&str>, runs: &mut Runs, out: &mut Emitter<'_>) {
+fn judged(mut run: GateRun, text: &str, cwd: Option<&str>, pen: &mut Pen<'_, '_>) {
     let stated = from_text(text, cwd);
     match verdict_of(text) {
         // An approval with remarks is a warning.
@@ -253,15 +216,15 @@ fn judged(mut run: GateRun, text: &str, cwd: Option<&str>, runs: &mut Runs, out:
         None => run.verdict = Verdict::Inconclusive,
     }
     run.verdict_basis = if run.raw_verdict.is_some() { VerdictBasis::Output } else { VerdictBasis::None };
-    emit(run, stated, runs, out);
+    emit(run, stated, pen);
 }
 
-fn emit(run: GateRun, stated: Vec<Stated>, runs: &mut Runs, out: &mut Emitter<'_>) {
+fn emit(run: GateRun, stated: Vec<Stated>, pen: &mut Pen<'_, '_>) {
     let gate_id = run.gate_id.clone();
-    runs.gate(
+    pen.runs.gate(
         &GateSeen { gate_id: &gate_id, purpose: Purpose::Control, kind: GateKind::Model, mode: None, identity: None },
         run.source_line,
-        out,
+        pen.out,
     );
     if stated.is_empty() && run.verdict == Verdict::Fail {
         let only = Stated {
@@ -273,15 +236,15 @@ fn emit(run: GateRun, stated: Vec<Stated>, runs: &mut Runs, out: &mut Emitter<'_
             location: None,
             state: None,
         };
-        out.facts.findings.push(finding(&run, only, 0));
+        pen.out.facts.findings.push(finding(&run, only, 0));
     }
     let mut seen: Vec<String> = Vec::new();
     for one in stated {
         let k = seen.iter().filter(|f| **f == one.fingerprint).count();
         seen.push(one.fingerprint.clone());
-        out.facts.findings.push(finding(&run, one, k));
+        pen.out.facts.findings.push(finding(&run, one, k));
     }
-    out.facts.gate_runs.push(run);
+    pen.out.facts.gate_runs.push(run);
 }
 
 fn finding(run: &GateRun, stated: Stated, k: usize) -> Finding {

@@ -103,6 +103,12 @@ impl Runs {
     }
 }
 
+/// Where runs are written to.
+pub struct Pen<'a, 's> {
+    pub runs: &'a mut Runs,
+    pub out: &'a mut Emitter<'s>,
+}
+
 /// Identity and place of one defect.
 pub struct Defect {
     pub fingerprint: String,

@@ -657,7 +657,7 @@ fn text_of_hooks_that_no_line_names_is_a_run_of_the_events_nameless_hook() {
 fn a_prompt_stopped_by_a_hook_counts_and_a_person_who_quotes_it_does_not() {
     let facts = read(&[said(1, "Operation stopped by hook: another session is active")]);
     let run = one_run(&facts);
-    assert_eq!((run.gate_id.as_str(), run.verdict, run.stopped_work), ("UserPromptSubmit:hook", Verdict::Fail, Some(true)));
+    assert_eq!((run.gate_id.as_str(), run.verdict, run.stopped_work), ("UserPromptSubmit:stopping-hook", Verdict::Fail, Some(true)));
     assert_eq!(facts.gates[0].purpose, Purpose::Control);
     assert!(read(&[said(1, "we see:\nOperation stopped by hook: x")]).gate_runs.is_empty());
 }

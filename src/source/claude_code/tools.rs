@@ -57,6 +57,8 @@ pub struct Tools {
 /// A finished call, for those who read more out of it.
 pub struct Finished {
     pub row: ToolCall,
+    /// Native id.
+    pub native: String,
     pub target: Option<Target>,
     pub dispatch: Option<Dispatched>,
     pub denial: Option<Denial>,
@@ -165,7 +167,7 @@ impl Tools {
         }
         self.remember(&id, call.target.clone());
         out.facts.tool_calls.push(call.row.clone());
-        Some(Finished { row: call.row, target: call.target, dispatch: call.dispatch, denial })
+        Some(Finished { row: call.row, native: id, target: call.target, dispatch: call.dispatch, denial })
     }
 
     /// A background command ended.
