@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use crate::config::profile::{Meaning, Profile};
+use crate::config::Config;
+use crate::config::profile::{DELIVERY_HARNESS_NAME, Meaning, Profile};
 use crate::model::gates::Gate;
 use crate::model::id::digest;
 use crate::model::vocabulary::{GateKind, Purpose};
@@ -36,6 +37,14 @@ pub struct Rulebook {
 }
 
 impl Rulebook {
+    /// The built-in profiles and the user's own, laid over them.
+    pub fn of_config(config: &Config) -> Rulebook {
+        let mut names: BTreeSet<&str> = config.profiles.keys().map(String::as_str).collect();
+        names.insert(DELIVERY_HARNESS_NAME);
+        let profiles: Vec<Profile> = names.into_iter().filter_map(|name| config.profile(name)).collect();
+        Rulebook::from_profiles(&profiles)
+    }
+
     /// What the profiles of known harnesses say.
     pub fn from_profiles<'p>(profiles: impl IntoIterator<Item = &'p Profile>) -> Rulebook {
         let mut book = Rulebook::default();

@@ -1,9 +1,19 @@
 //! Owns `mechanic ingest`: its arguments, one call, what is printed.
 
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::Usage;
+use crate::lake::Lake;
+use crate::lake::ingest::{IngestReport, Options, Progress, ingest};
+use crate::model::time::Ts;
+
 /// Reads traces and session logs into the lake; what is unchanged is not read again.
+///
+/// Example: mechanic ingest ~/.claude/projects .copilot-tracking
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Files or folders; hidden folders are walked too.
@@ -12,6 +22,56 @@ pub struct Args {
 }
 
 pub fn run(lake: &Path, args: &Args) -> anyhow::Result<ExitCode> {
-    let _ = (lake, args);
-    todo!()
+    let report = into_lake(lake, &args.paths)?;
+    super::print(&told(&report))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Ingests with a progress bar on a terminal.
+pub fn into_lake(lake: &Path, paths: &[PathBuf]) -> anyhow::Result<IngestReport> {
+    if let Some(missing) = paths.iter().find(|p| p.symlink_metadata().is_err()) {
+        return Err(Usage(format!("cannot read {}: there is no such file or folder", missing.display())).into());
+    }
+    let now = Ts(jiff::Timestamp::now().as_microsecond());
+    let lake = Lake::open_or_create(lake)?;
+    let bar = Bar::new();
+    let report = ingest(&lake, paths, &Options::at(now), &bar);
+    bar.0.finish_and_clear();
+    Ok(report?)
+}
+
+/// What an ingest came to, in a few lines.
+pub fn told(report: &IngestReport) -> String {
+    let mut out = format!(
+        "{} files: {} read, {} unchanged, {} ignored, {} gone. {} records parsed, {} quarantined, {} warnings.\n",
+        report.files, report.read, report.unchanged, report.ignored, report.gone, report.records, report.quarantined, report.warnings
+    );
+    for (path, why) in report.failed.iter().chain(&report.unreadable) {
+        out.push_str(&super::plain::escape(&format!("not read: {path}: {why}")));
+        out.push('\n');
+    }
+    out
+}
+
+struct Bar(ProgressBar);
+
+impl Bar {
+    fn new() -> Bar {
+        Bar(if std::io::stderr().is_terminal() { ProgressBar::new(0) } else { ProgressBar::hidden() })
+    }
+}
+
+impl Progress for Bar {
+    fn begin(&self, files: usize, bytes: i64) {
+        let style = ProgressStyle::with_template("reading {msg} {wide_bar} {bytes}/{total_bytes} {eta}");
+        if let Ok(style) = style {
+            self.0.set_style(style);
+        }
+        self.0.set_message(format!("{files} files"));
+        self.0.set_length(u64::try_from(bytes).unwrap_or(0));
+    }
+
+    fn file_done(&self, bytes: i64) {
+        self.0.inc(u64::try_from(bytes).unwrap_or(0));
+    }
 }

@@ -4,6 +4,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 /// Looks after the lake.
+///
+/// Example: mechanic lake digest
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -17,8 +19,11 @@ enum Command {
 }
 
 pub fn run(lake: &Path, args: &Args) -> anyhow::Result<ExitCode> {
-    let _ = lake;
     match args.command {
-        Command::Digest => todo!(),
+        Command::Digest => {
+            let digest = super::fresh::open(lake)?.lake.snapshot()?.digest()?;
+            super::print(&format!("{digest}\n"))?;
+        }
     }
+    Ok(ExitCode::SUCCESS)
 }

@@ -4,6 +4,8 @@ pub mod discover;
 mod doctor;
 pub mod exit;
 #[cfg(feature = "audit")]
+mod fresh;
+#[cfg(feature = "audit")]
 mod ingest;
 mod init;
 #[cfg(feature = "audit")]

@@ -6,9 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::Usage;
-use crate::config::Config;
 use crate::config::prices::PriceTable;
-use crate::lake::Lake;
 use crate::sql::render::{self, Format};
 use crate::sql::{Answer, Citation, Engine, SqlError, Tables};
 
@@ -58,9 +56,9 @@ fn read(input: impl Read) -> anyhow::Result<String> {
 
 /// An engine over what the lake shows now.
 pub fn open_engine(lake: &Path) -> anyhow::Result<Engine> {
-    let snapshot = Lake::open(lake)?.snapshot()?;
-    let config = Config::load(&std::env::current_dir()?)?;
-    Ok(Engine::open(&Tables::of(&snapshot), &PriceTable::of(&config)?)?)
+    let fresh = super::fresh::open(lake)?;
+    let snapshot = fresh.lake.snapshot()?;
+    Ok(Engine::open(&Tables::of(&snapshot), &PriceTable::of(&fresh.config)?)?)
 }
 
 /// Errors that another command line would mend have the exit code of a usage error.

@@ -17,10 +17,12 @@
 //! difference counters over the whole file, so rows read from the middle on would not be those of one reading.
 
 mod derived;
+mod digest;
 mod disk;
 mod engine;
 pub mod error;
 mod files;
+pub mod ingest;
 mod ledger;
 mod lock;
 mod snapshot;

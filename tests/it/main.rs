@@ -1,0 +1,4 @@
+//! The one integration-test binary: each module is one promise of the program, checked through the binary.
+
+mod support;
+mod truth;
