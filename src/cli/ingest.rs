@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::Usage;
 use crate::lake::Lake;
-use crate::lake::ingest::{IngestReport, Options, Progress, ingest};
+use crate::lake::ingest::{IngestError, IngestReport, Options, Progress, ingest};
 use crate::model::time::Ts;
 
 /// Reads traces and session logs into the lake; what is unchanged is not read again.
@@ -29,7 +29,10 @@ pub fn run(lake: &Path, args: &Args) -> anyhow::Result<ExitCode> {
 
 /// Ingests with a progress bar on a terminal.
 pub fn into_lake(lake: &Path, paths: &[PathBuf]) -> anyhow::Result<IngestReport> {
-    if let Some(missing) = paths.iter().find(|p| p.symlink_metadata().is_err()) {
+    // A path that was ingested and is no more has vanished; into a lake that is not there yet it is a mistake.
+    if let Some(missing) = paths.iter().find(|p| p.symlink_metadata().is_err())
+        && Lake::open(lake).is_err()
+    {
         return Err(Usage(format!("cannot read {}: there is no such file or folder", missing.display())).into());
     }
     let now = Ts(jiff::Timestamp::now().as_microsecond());
@@ -37,7 +40,10 @@ pub fn into_lake(lake: &Path, paths: &[PathBuf]) -> anyhow::Result<IngestReport>
     let bar = Bar::new();
     let report = ingest(&lake, paths, &Options::at(now), &bar);
     bar.0.finish_and_clear();
-    Ok(report?)
+    report.map_err(|e| match e {
+        IngestError::Path(_) => Usage(e.to_string()).into(),
+        IngestError::Lake(e) => e.into(),
+    })
 }
 
 /// What an ingest came to, in a few lines.

@@ -14,27 +14,14 @@ pub enum LakeError {
     Locked(PathBuf),
     #[error("the lake at {} was written by a newer mechanic (layout {found}, known up to {known}): use that version, or ingest into a new lake", path.display())]
     Newer { path: PathBuf, found: String, known: u32 },
-    #[error("cannot {what} {}: {source}", path.display())]
-    Io {
-        what: &'static str,
-        path: PathBuf,
-        #[source]
-        source: io::Error,
-    },
+    #[error("cannot {what} {}: {cause}", path.display())]
+    Io { what: &'static str, path: PathBuf, cause: io::Error },
     #[error("table {table}: {message}")]
     Table { table: String, message: String },
-    #[error("table {table}: {source}")]
-    Arrow {
-        table: &'static str,
-        #[source]
-        source: arrow::error::ArrowError,
-    },
-    #[error("{} is not readable as Parquet: {source}", path.display())]
-    Parquet {
-        path: PathBuf,
-        #[source]
-        source: parquet::errors::ParquetError,
-    },
+    #[error("table {table}: {cause}")]
+    Arrow { table: &'static str, cause: arrow::error::ArrowError },
+    #[error("{} is not readable as Parquet: {cause}", path.display())]
+    Parquet { path: PathBuf, cause: parquet::errors::ParquetError },
     #[error("table {table} changed while it was read: try again")]
     Unstable { table: String },
 }
@@ -42,7 +29,7 @@ pub enum LakeError {
 impl LakeError {
     /// Says what was tried on which path when the system refused.
     pub(crate) fn io(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> LakeError {
-        move |source| LakeError::Io { what, path: path.to_owned(), source }
+        move |cause| LakeError::Io { what, path: path.to_owned(), cause }
     }
 
     /// An error of the log of one table.
@@ -51,10 +38,10 @@ impl LakeError {
     }
 
     pub(crate) fn arrow(table: &'static str) -> impl Fn(arrow::error::ArrowError) -> LakeError {
-        move |source| LakeError::Arrow { table, source }
+        move |cause| LakeError::Arrow { table, cause }
     }
 
     pub(crate) fn parquet(path: &Path) -> impl Fn(parquet::errors::ParquetError) -> LakeError {
-        move |source| LakeError::Parquet { path: path.to_owned(), source }
+        move |cause| LakeError::Parquet { path: path.to_owned(), cause }
     }
 }

@@ -87,6 +87,7 @@ impl Lake {
     }
 
     fn create_on(root: &Path, disk: Disk) -> Result<Lake, LakeError> {
+        let root = std::path::absolute(root).map_err(LakeError::io("resolve", root))?;
         let path = root.join(LAYOUT_FILE);
         if !path.exists() {
             let bytes = format!("{{\"layout\":{LAYOUT}}}\n");
@@ -95,7 +96,7 @@ impl Lake {
                 _ => {}
             }
         }
-        Lake::on(root, disk)
+        Lake::on(&root, disk)
     }
 
     /// The folder it stands in, absolute.

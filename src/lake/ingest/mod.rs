@@ -111,7 +111,7 @@ pub fn ingest(lake: &Lake, paths: &[PathBuf], options: &Options<'_>, progress: &
     }
     lake.disk.create(&pending, b"").map_err(LakeError::io("write", &pending))?;
     progress.begin(jobs.len(), jobs.iter().map(|j| j.stat.size).sum());
-    let superseded = rows.iter().chain(jobs.iter().filter_map(|j| j.known.as_ref())).any(|e| ledger.get(&e.row.source_id).is_some());
+    let superseded = jobs.iter().any(|j| j.known.is_some()) || rows.iter().any(|e| ledger.get(&e.row.source_id).is_some());
     read_and_commit(lake, &ledger, jobs, rows, options, progress, &mut report)?;
     let ledger = Ledger::read(&lake.table(SourceRow::TABLE, &engine, None)?)?;
     tidy::compact(lake, &engine, &ledger, superseded)?;
