@@ -10,6 +10,8 @@ pub mod lake;
 #[cfg(feature = "audit")]
 pub mod measure;
 pub mod model;
+#[cfg(feature = "audit")]
+pub mod report;
 pub mod source;
 #[cfg(feature = "audit")]
 pub mod sql;
