@@ -1,8 +1,20 @@
 //! Owns reports: what changed, what there is to do and what could not be known, as Markdown, HTML, plots, tables and a summary.
 //! Every figure comes from a named query; a report is a pure function of the answers and its frame.
 
+pub mod answers;
+pub mod audit;
+pub mod changes;
 pub mod escape;
 pub mod figures;
+pub mod gate;
+pub mod headline;
+pub mod manifest;
 pub mod rich;
 pub mod table;
+pub mod todo;
+pub mod unknowns;
+pub mod views;
 pub mod window;
+
+#[cfg(test)]
+mod testing;

@@ -1,0 +1,61 @@
+//! Owns `Headline`: the few figures of a span that the first lines of a report give and that the next report compares with.
+
+use serde::{Deserialize, Serialize};
+
+use super::answers::{Answers, Span};
+
+/// Sums over the runs that ended in a span.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Headline {
+    pub n_runs: i64,
+    pub n_merged: i64,
+    pub n_gate_runs: i64,
+    pub n_problems: i64,
+    pub n_first_stops_enforced: i64,
+    pub n_first_stops_acted_on: i64,
+    pub n_unattributed: i64,
+    pub n_escaped: i64,
+    pub n_misses_proven: i64,
+    pub n_tolls: i64,
+    /// Own time of the gate runs, overlaps counted each. NULL: no gate run's time is known.
+    pub gate_busy_ms: Option<i64>,
+    /// Price of complete calls. NULL: none is priced.
+    pub nano_usd: Option<i64>,
+    pub nano_usd_lower_bound: Option<i64>,
+    pub output_tokens: Option<i64>,
+    /// Runs whose tokens are known.
+    pub n_with_tokens: i64,
+}
+
+impl Headline {
+    pub fn read(answers: &Answers, span: Span) -> Headline {
+        let mut out = Headline::default();
+        let add = |sum: &mut Option<i64>, value: Option<i64>| {
+            if let Some(value) = value {
+                *sum = Some(sum.unwrap_or(0).saturating_add(value));
+            }
+        };
+        for row in answers.rows("weekly_trend", span) {
+            out.n_runs += row.n("n_runs");
+            out.n_merged += row.n("n_merged");
+            out.n_gate_runs += row.n("n_gate_runs");
+            out.n_problems += row.n("n_problems");
+            out.n_first_stops_enforced += row.n("n_first_stops_enforced");
+            out.n_first_stops_acted_on += row.n("n_first_stops_acted_on");
+            out.n_unattributed += row.n("n_unattributed");
+            out.n_escaped += row.n("n_escaped");
+            out.n_tolls += row.n("n_tolls");
+            out.n_with_tokens += row.n("n_with_tokens");
+            add(&mut out.gate_busy_ms, row.int("gate_busy_ms"));
+            add(&mut out.nano_usd, row.int("nano_usd"));
+            add(&mut out.nano_usd_lower_bound, row.int("nano_usd_lower_bound"));
+            add(&mut out.output_tokens, row.int("output_tokens"));
+        }
+        out.n_misses_proven = answers.rows("gate_economics", span).map(|r| r.n("n_misses_proven")).sum();
+        out
+    }
+
+    pub fn first_stops(&self) -> i64 {
+        self.n_first_stops_enforced + self.n_first_stops_acted_on
+    }
+}

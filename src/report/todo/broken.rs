@@ -1,0 +1,113 @@
+//! Owns the things to do about gates that did not do their work: crashes, skips where there was something to check, empty passes.
+
+use super::{Decides, Rank, Todo};
+use crate::report::answers::{Answers, Span};
+use crate::report::figures::{count, counted, known, millis, tokens};
+use crate::report::gate::Gate;
+use crate::report::rich::{Rich, command};
+
+pub(super) fn add(answers: &Answers, out: &mut Vec<Todo>) {
+    for gate in &answers.gates {
+        if gate.n_tolls > 0 {
+            out.push(broken(answers, gate));
+        }
+        if gate.n_skipped_required > 0 {
+            out.push(skipped(gate));
+        }
+        if gate.n_vacuous > 0 {
+            out.push(vacuous(gate));
+        }
+    }
+}
+
+fn broken(answers: &Answers, gate: &Gate) -> Todo {
+    let toll = answers.rows("toll", Span::Evidence).find(|r| r.text("gate_id") == Some(&gate.gate_id));
+    let stopped = toll.map_or(0, |r| r.n("n_stopped_work"));
+    let open = toll.map_or(0, |r| r.n("n_blockages_open"));
+    let fails_open = gate.is_control() && stopped == 0;
+    let mut how = Vec::new();
+    for (n, what) in [(gate.n_crashed, "crashed"), (gate.n_timed_out, "timed out"), (gate.n_could_not_run, "could not run")] {
+        if n > 0 {
+            how.push(format!("{} {what}", count(n)));
+        }
+    }
+    let title = Rich::words("Repair ").name(&gate.gate_id).then(format!(
+        ": {} of {} failed to run ({})",
+        count(gate.n_tolls),
+        counted(gate.n_gate_runs, "gate run", "gate runs"),
+        how.join(", ")
+    ));
+    let mut evidence = vec![Rich::words(match (stopped, gate.is_control()) {
+        (0, true) => "no record shows that it stopped the work then: it may have let everything through".to_owned(),
+        (0, false) => "it is no control: nothing went unchecked, but what it was to add was missing".to_owned(),
+        (n, _) => format!("{} of them stopped the work: a refusal that says nothing about the product", count(n)),
+    })];
+    let mut toll_parts = Vec::new();
+    if gate.toll_blocked_ms.is_some() || open > 0 {
+        let still = if open > 0 { format!(", {} never let through again", counted(open, "call", "calls")) } else { String::new() };
+        toll_parts.push(format!("work blocked for {}{still}", known(gate.toll_blocked_ms, millis)));
+    }
+    if let Some(ms) = gate.toll_ms {
+        toll_parts.push(format!("{} of its own time", millis(ms)));
+    }
+    if let Some(n) = gate.toll_output_tokens {
+        toll_parts.push(format!("{} output tokens in refused calls", tokens(n)));
+    }
+    if !toll_parts.is_empty() {
+        evidence.push(Rich::words(format!("toll: {}", toll_parts.join("; "))));
+    }
+    let grave = gate.is_control() && gate.irreversible == Some(true) && fails_open;
+    Todo {
+        id: format!("broken_gate:{}", gate.gate_id),
+        kind: "broken_gate",
+        rank: if grave {
+            Rank::Critical
+        } else if gate.is_control() || stopped > 0 {
+            Rank::Major
+        } else {
+            Rank::Minor
+        },
+        decides: Decides::Repair,
+        weight: gate.n_tolls,
+        title,
+        evidence,
+        commands: vec![command(&["explain", &gate.gate_id])],
+    }
+}
+
+fn skipped(gate: &Gate) -> Todo {
+    Todo {
+        id: format!("skipped_required:{}", gate.gate_id),
+        kind: "skipped_required",
+        rank: if gate.irreversible == Some(true) { Rank::Critical } else { Rank::Major },
+        decides: Decides::Repair,
+        weight: gate.n_skipped_required,
+        title: Rich::words("Find out why ").name(&gate.gate_id).then(format!(
+            " was skipped {} although there was something to check against",
+            counted(gate.n_skipped_required, "time", "times")
+        )),
+        evidence: vec![Rich::words(format!(
+            "{} in {}; a skip is never a pass",
+            counted(gate.n_gate_runs, "gate run", "gate runs"),
+            counted(gate.n_runs, "run", "runs")
+        ))],
+        commands: vec![command(&["explain", &gate.gate_id])],
+    }
+}
+
+fn vacuous(gate: &Gate) -> Todo {
+    Todo {
+        id: format!("vacuous:{}", gate.gate_id),
+        kind: "vacuous",
+        rank: Rank::Major,
+        decides: Decides::Repair,
+        weight: gate.n_vacuous,
+        title: Rich::words("Give ").name(&gate.gate_id).then(format!(
+            " something to check: {} of {} passed having checked nothing",
+            count(gate.n_vacuous),
+            counted(gate.n_gate_runs, "gate run", "gate runs")
+        )),
+        evidence: vec![Rich::words("an empty pass enters no rate, and protects nothing")],
+        commands: vec![command(&["explain", &gate.gate_id])],
+    }
+}
