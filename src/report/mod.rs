@@ -9,6 +9,7 @@ pub mod figures;
 pub mod gate;
 pub mod headline;
 pub mod manifest;
+pub mod plot;
 pub mod rich;
 pub mod table;
 pub mod todo;
