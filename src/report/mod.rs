@@ -5,17 +5,30 @@ pub mod answers;
 pub mod audit;
 pub mod changes;
 pub mod escape;
+pub mod fail_on;
 pub mod figures;
+pub mod files;
 pub mod gate;
+pub mod gather;
 pub mod headline;
 pub mod manifest;
+pub mod pages;
 pub mod plot;
 pub mod rich;
 pub mod table;
+pub mod text;
 pub mod todo;
 pub mod unknowns;
 pub mod views;
 pub mod window;
 
+mod build;
+
+pub use audit::{Audit, Frame};
+pub use build::{Report, ReportError, build};
+pub use fail_on::FailOn;
+
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod tests;

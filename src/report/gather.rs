@@ -1,0 +1,109 @@
+//! Owns the asking: every question of a report put to the engine once, and the answers kept twice: as plain values and as they are written to files.
+
+use std::collections::BTreeMap;
+
+use super::answers::{Answers, QUESTIONS, Question, Span};
+use super::audit::Frame;
+use super::gate::Gate;
+use super::pages::TableFile;
+use super::table::Table;
+use crate::measure::{self, measure};
+use crate::model::time::Ts;
+use crate::sql::{Answer, Engine, SqlError, find};
+
+/// Why the answers are no report.
+#[derive(Debug, thiserror::Error)]
+pub enum GatherError {
+    #[error(transparent)]
+    Sql(#[from] SqlError),
+    #[error("query {query} has no column {column}, which the report needs")]
+    Column { query: &'static str, column: &'static str },
+}
+
+/// An answer as it goes to a file.
+pub struct Kept {
+    pub file: TableFile,
+    pub answer: Answer,
+}
+
+/// Everything asked.
+pub struct Gathered {
+    pub answers: Answers,
+    pub kept: Vec<Kept>,
+    /// Digest of the text of every query that was asked, by name.
+    pub queries: BTreeMap<String, String>,
+}
+
+/// Puts every question.
+pub fn gather(engine: &Engine, frame: &Frame) -> Result<Gathered, GatherError> {
+    let mut out = Gathered { answers: Answers::default(), kept: Vec::new(), queries: BTreeMap::new() };
+    for question in QUESTIONS {
+        let answer = measure(engine, question.query, window(question.span, frame))?;
+        let table = read(question, &answer)?;
+        let title = find(question.query).map_or("", |q| q.title);
+        let title = match question.span {
+            Span::News => format!("{title}, this span only"),
+            Span::Before => format!("{title}, the span before"),
+            Span::Evidence | Span::Lake => title.to_owned(),
+        };
+        out.kept.push(Kept {
+            file: TableFile { stem: format!("{}{}", question.span.prefix(), question.query), title, rows: table.rows.len() },
+            answer,
+        });
+        if !out.queries.contains_key(question.query) {
+            out.queries.insert(question.query.to_owned(), engine.cite(question.query, &BTreeMap::new())?.query_digest);
+        }
+        out.answers.insert(question.query, question.span, table);
+    }
+    own_evidence(engine, frame, &mut out.answers)?;
+    Ok(out)
+}
+
+fn window(span: Span, frame: &Frame) -> measure::Window {
+    let of = |w: &super::window::Window| measure::Window { since: Some(Ts(w.since_us)), until: Some(Ts(w.until_us)), sessions: None };
+    match span {
+        Span::Lake => measure::Window::ALL,
+        Span::Evidence => of(&frame.evidence),
+        Span::News => of(&frame.news),
+        Span::Before => of(&frame.before),
+    }
+}
+
+fn read(question: &Question, answer: &Answer) -> Result<Table, GatherError> {
+    let columns = answer.schema.fields().iter().map(|f| f.name().clone()).collect();
+    let table = Table::from_batches(question.query, columns, &answer.batches);
+    match table.lacks(question.columns) {
+        Some(column) => Err(GatherError::Column { query: question.query, column }),
+        None => Ok(table),
+    }
+}
+
+/// A gate that changed inside the window has evidence from then on only (DESIGN §8): its row is asked for again, from that moment.
+fn own_evidence(engine: &Engine, frame: &Frame, answers: &mut Answers) -> Result<(), GatherError> {
+    let mut changed: BTreeMap<String, Ts> = BTreeMap::new();
+    for row in answers.rows("decisions", Span::Evidence).filter(|r| r.text("kind") == Some("rule_change")) {
+        if let (Some(target), Some(at)) = (row.text("target"), row.time("decided_at")) {
+            changed.entry(target.to_owned()).and_modify(|last| *last = at.max(*last)).or_insert(at);
+        }
+    }
+    changed.retain(|gate, _| answers.gates.iter().any(|g| &g.gate_id == gate));
+    let mut by_time: BTreeMap<Ts, Vec<String>> = BTreeMap::new();
+    for (gate, at) in changed {
+        by_time.entry(at).or_default().push(gate);
+    }
+    for (at, gates) in by_time {
+        let since = measure::Window { since: Some(at), until: Some(Ts(frame.evidence.until_us)), sessions: None };
+        let answer = measure(engine, "gate_economics", since)?;
+        let table = read(&QUESTIONS[0], &answer)?;
+        for gate in Gate::read_all(&table).into_iter().filter(|g| gates.contains(&g.gate_id)) {
+            if let Some(old) = answers.gates.iter_mut().find(|g| g.gate_id == gate.gate_id) {
+                *old = Gate { changed_on: Some(at.to_string().chars().take(10).collect()), ..gate };
+            }
+        }
+        if at.0 >= frame.news.since_us {
+            answers.changed_in_news.extend(gates);
+        }
+    }
+    answers.changed_in_news.sort();
+    Ok(())
+}
