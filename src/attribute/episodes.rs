@@ -118,6 +118,9 @@ fn close(all: &mut [Episode<'_>], alias: &HashMap<&str, &str>, timeline: &Timeli
         }
         let Some(last) = episode.last_report() else { continue };
         let reported = &timeline.events[last];
+        if !event.looks_at_same(reported) {
+            continue;
+        }
         if reported.run.scope == Some(Scope::Full) && event.run.scope == Some(Scope::Scoped) {
             continue;
         }

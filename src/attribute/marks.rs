@@ -81,18 +81,19 @@ pub fn mark(gate_runs: &[GateRun], links: &Links, rules: &Rulebook) -> Marks {
 /// A gate run whose subject (a pull request) is none of the run's own comes from elsewhere: a test wrote into the real trace. Where the
 /// run never names a subject of its own nothing can be told.
 fn leaks(gate_runs: &[GateRun], links: &Links, rules: &Rulebook, marks: &mut Marks) {
-    let mut own: HashMap<usize, BTreeSet<&str>> = HashMap::new();
+    let kind = |subject: &str| subject.split(':').next().unwrap_or_default().to_owned();
+    let mut own: HashMap<(usize, String), BTreeSet<&str>> = HashMap::new();
     for run in gate_runs {
         if let (Some(subject), Some(at)) = (run.subject.as_deref(), links.of(&run.native_run_key, &run.source_id))
             && rules.is(&rules.names_subject, &run.gate_id, run.rule_id.as_deref())
         {
-            own.entry(at).or_default().insert(subject);
+            own.entry((at, kind(subject))).or_default().insert(subject);
         }
     }
     for run in gate_runs {
         let Some(subject) = run.subject.as_deref() else { continue };
         let Some(at) = links.of(&run.native_run_key, &run.source_id) else { continue };
-        if own.get(&at).is_some_and(|subjects| !subjects.contains(subject)) {
+        if own.get(&(at, kind(subject))).is_some_and(|subjects| !subjects.contains(subject)) {
             marks.leaked.insert(run.gate_run_id.clone());
             marks.rows.push(GateRunMark { about: Some(About::Infrastructure), ..row(&run.gate_run_id, "leaked_span") });
         }

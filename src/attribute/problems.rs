@@ -13,7 +13,7 @@ use crate::model::gate_runs::Finding;
 use crate::model::id::stable_id;
 use crate::model::sessions::ToolCall;
 use crate::model::time::Ts;
-use crate::model::vocabulary::{About, DecisionKind, Disposition, FingerprintBasis, Severity, Verdict};
+use crate::model::vocabulary::{About, DecisionKind, Disposition, FingerprintBasis, Phase, Severity, Verdict};
 
 /// Everything the problems of one run are made from.
 pub struct RunEvidence<'a> {
@@ -57,11 +57,15 @@ pub fn problems(evidence: &RunEvidence<'_>) -> (Vec<Problem>, Vec<GateProblem>) 
     (rows, met_rows)
 }
 
-/// Whether the action a gate refused was done all the same later (same tool, same arguments): the gate was overridden.
+/// Whether the action a gate spoke against was done all the same: the very tool call went through although the gate spoke before it
+/// ran, or the same tool ran later with the same arguments.
 fn let_through(event: &Event<'_>, evidence: &RunEvidence<'_>) -> bool {
-    let Some(refused) = event.run.tool_call_id.as_deref().and_then(|id| evidence.tool_calls.get(id)) else { return false };
-    let (Some(args), Some(at)) = (refused.args_hash.as_deref(), refused.started_at) else { return false };
-    evidence.done.get(&(refused.name.as_str(), args)).is_some_and(|times| times.iter().any(|t| *t > at))
+    let Some(guarded) = event.run.tool_call_id.as_deref().and_then(|id| evidence.tool_calls.get(id)) else { return false };
+    if guarded.success == Some(true) && event.run.phase == Some(Phase::Before) {
+        return true;
+    }
+    let (Some(args), Some(at)) = (guarded.args_hash.as_deref(), guarded.started_at) else { return false };
+    evidence.done.get(&(guarded.name.as_str(), args)).is_some_and(|times| times.iter().any(|t| *t > at))
 }
 
 fn problem(episode: &Episode<'_>, evidence: &RunEvidence<'_>, earlier: &[Problem]) -> Problem {
@@ -153,7 +157,12 @@ fn disposition(episode: &Episode<'_>, evidence: &RunEvidence<'_>, label: Option<
             && d.target.as_deref().is_some_and(|t| last.is_some_and(|e| e.run.gate_id == t))
             && d.decided_at >= last.and_then(|e| e.effective)
     });
-    if released || last.is_some_and(|e| let_through(e, evidence)) {
+    if last.is_some_and(|e| let_through(e, evidence)) {
+        // Nobody overrides a gate that refuses nothing: its word was passed over.
+        let refused = last.is_some_and(|e| e.verdict == Verdict::Fail && e.run.stopped_work != Some(false));
+        return if refused { Disposition::Overridden } else { Disposition::Ignored };
+    }
+    if released {
         return Disposition::Overridden;
     }
     let crossed = episode

@@ -32,7 +32,8 @@ fn stop(
         let enforced = !went_on(report.event, episode, timeline, rules) && !let_through(event);
         return enforced.then_some(Stop { event: report.event, basis: StopBasis::Enforced });
     }
-    acted_on(report.event, episode, timeline).then_some(Stop { event: report.event, basis: StopBasis::ActedOn })
+    let acted_on = !let_through(event) && acted_on(report.event, episode, timeline);
+    acted_on.then_some(Stop { event: report.event, basis: StopBasis::ActedOn })
 }
 
 /// Whether the work crossed a boundary of the harness before the refusing gate passed on the problem.
@@ -49,7 +50,9 @@ fn own_pass(at: usize, episode: &Episode<'_>, timeline: &Timeline<'_>) -> Option
     let reported = &timeline.events[at];
     let passes = timeline.events.iter().enumerate().skip(at + 1);
     let own = passes
-        .filter(|(_, e)| e.verdict == Verdict::Pass && e.same_rule(reported.run) && e.speaks_of(episode.unit.as_deref()))
+        .filter(|(_, e)| {
+            e.verdict == Verdict::Pass && e.same_rule(reported.run) && e.speaks_of(episode.unit.as_deref()) && e.looks_at_same(reported)
+        })
         .find(|(_, e)| timeline.writes.changed(reported, e) != Some(false))
         .map(|(at, _)| at);
     // A pass that names the defect as resolved is the gate's own pass, whatever its unit.

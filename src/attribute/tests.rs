@@ -59,6 +59,7 @@ fn gate_run(gate: &str, rule: &str, minute: i64, verdict: Verdict) -> GateRun {
         substance: None,
         scope: None,
         head_sha: None,
+        phase: None,
         subject: None,
         resolves: None,
         evidence: None,

@@ -49,6 +49,15 @@ impl Event<'_> {
         self.verdict == Verdict::Pass && self.foreign == other.foreign && rules.is(set, &self.run.gate_id, self.run.rule_id.as_deref())
     }
 
+    /// Whether a pass here looks at what `reported` looked at: a gate run about one tool call looks at that call's subject alone, and
+    /// where the subject is unknown nothing later is known to look at it again.
+    pub fn looks_at_same(&self, reported: &Event<'_>) -> bool {
+        match (&reported.run.tool_call_id, &self.run.tool_call_id) {
+            (Some(_), Some(_)) => reported.run.subject.is_some() && reported.run.subject == self.run.subject,
+            _ => true,
+        }
+    }
+
     /// Same gate and rule.
     pub fn same_rule(&self, other: &GateRun) -> bool {
         self.run.gate_id == other.gate_id && self.run.rule_id == other.rule_id

@@ -95,6 +95,7 @@ pub fn gate_run(id: &str, key: &str, gate: &str, verdict: Verdict) -> GateRun {
         substance: None,
         scope: None,
         head_sha: None,
+        phase: None,
         subject: None,
         evidence: None,
         detector_id: None,

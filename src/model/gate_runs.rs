@@ -2,7 +2,7 @@
 
 use super::record::record;
 use super::time::Ts;
-use super::vocabulary::{About, BaselineState, ExposureBasis, FingerprintBasis, Mode, Scope, Severity, Verdict, VerdictBasis};
+use super::vocabulary::{About, BaselineState, ExposureBasis, FingerprintBasis, Mode, Phase, Scope, Severity, Verdict, VerdictBasis};
 
 record! {
     /// One execution, or one declared non-execution, of a gate.
@@ -57,7 +57,9 @@ record! {
         scope: Option<Scope>,
         /// Commit it judged.
         head_sha: Option<String>,
-        /// What it looked at where that is an identifier (`pr:107`). NULL: not recorded.
+        /// Whether it came before or after the tool call it is about. NULL: about none, or not recorded.
+        phase: Option<Phase>,
+        /// What it looked at where that is an identifier (`pr:107`, `path:src/main.rs`). NULL: not recorded.
         subject: Option<String>,
         /// Fingerprints that a pass names as resolved. NULL: the source names none.
         resolves: Option<Vec<String>>,

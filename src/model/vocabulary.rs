@@ -97,6 +97,11 @@ vocabulary! {
 }
 
 vocabulary! {
+    /// Whether a gate run about a tool call came before the tool ran or after it.
+    Phase { Before = "before", After = "after" }
+}
+
+vocabulary! {
     Scope { Scoped = "scoped", Full = "full" }
 }
 

@@ -1,7 +1,7 @@
 //! Owns the names of hooks: one command, however it is wrapped and wherever it lies, gives one gate id, one identity and one purpose.
 
 use crate::model::id::digest;
-use crate::model::vocabulary::{Mode, Purpose};
+use crate::model::vocabulary::{Mode, Phase, Purpose};
 
 use super::hook_command::{Program, program_of};
 
@@ -92,6 +92,15 @@ pub fn purpose(event: &str, command: &str) -> Purpose {
 pub fn mode(event: &str) -> Option<Mode> {
     matches!(canonical_event(event).as_str(), "Notification" | "SessionStart" | "SessionEnd" | "SubagentStart" | "ErrorOccurred")
         .then_some(Mode::Observe)
+}
+
+/// Whether hooks of this event come before or after a tool call. `None`: they are about none.
+pub fn phase(event: &str) -> Option<Phase> {
+    match canonical_event(event).as_str() {
+        "PreToolUse" | "PermissionRequest" => Some(Phase::Before),
+        "PostToolUse" | "PostToolUseFailure" => Some(Phase::After),
+        _ => None,
+    }
 }
 
 /// A name fit to be stored: control characters removed, spaces trimmed, at most [`NAME_CAP`] characters.

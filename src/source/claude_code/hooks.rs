@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use super::hook_answer::{self, Answer};
 use super::ids;
-use super::runs::{GateSeen, Pen, breakdown, defects, findings};
+use super::runs::{GateSeen, Pen, breakdown, defects, findings, subject};
 use super::tools::Target;
 use crate::model::gate_runs::GateRun;
 use crate::model::id::digest;
@@ -270,6 +270,8 @@ impl Firing {
 
     fn finish(mut self, pen: &mut Pen<'_, '_>) {
         let blocks = self.run.stopped_work == Some(true);
+        self.run.phase = identity::phase(&self.event);
+        self.run.subject = self.target.as_ref().map(|t| subject(t, self.cwd.as_deref()));
         // A hook that was seen to refuse or to warn controls, whatever its name says.
         let purpose = if matches!(self.run.verdict, Verdict::Fail) { Purpose::Control } else { self.purpose };
         let mode = if blocks { Some(Mode::Block) } else { identity::mode(&self.event) };

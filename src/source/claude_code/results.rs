@@ -6,10 +6,10 @@ use super::line::{Block, ToolResult};
 use super::permissions::Denial;
 use super::reader::{Here, MAX_ANSWER, Reader};
 use super::reviewers::{Report, Sent};
-use super::runs::{Defect, GateSeen, Pen, findings};
+use super::runs::{Defect, GateSeen, Pen, findings, subject};
 use super::tools::{Dispatched, Finished, Target};
 use crate::model::sessions::ToolCall;
-use crate::model::vocabulary::{About, FingerprintBasis, GateKind, Mode, Purpose, TokenBasis, Verdict, VerdictBasis};
+use crate::model::vocabulary::{About, FingerprintBasis, GateKind, Mode, Phase, Purpose, TokenBasis, Verdict, VerdictBasis};
 use crate::source::emit::Emitter;
 use crate::source::lenient::name;
 use crate::source::reviewer::REVIEWER;
@@ -144,6 +144,8 @@ impl Reader {
         run.context_id = Some(call.row.context_id.clone());
         run.tool_call_id = Some(call.row.tool_call_id.clone());
         run.ended_at = here.ts;
+        run.phase = Some(Phase::Before);
+        run.subject = call.target.as_ref().map(|t| subject(t, None));
         if kind == GateKind::Human {
             // The wait for the answer is the gate's own time.
             (run.started_at, run.duration_ms) = (call.row.started_at, call.row.duration_ms);

@@ -61,6 +61,7 @@ impl Runs {
             substance: None,
             scope: None,
             head_sha: None,
+            phase: None,
             subject: None,
             evidence: None,
             resolves: None,
@@ -107,6 +108,14 @@ impl Runs {
 pub struct Pen<'a, 's> {
     pub runs: &'a mut Runs,
     pub out: &'a mut Emitter<'s>,
+}
+
+/// What a gate run about one tool call looked at.
+pub fn subject(target: &Target, cwd: Option<&str>) -> String {
+    match target {
+        Target::Path(path) => name_long(&format!("path:{}", relative(path, cwd))),
+        Target::Program(program) => name_long(&format!("program:{program}")),
+    }
 }
 
 /// Identity and place of one defect.

@@ -87,6 +87,7 @@ impl Session {
         let native = events::native(&start.hook_invocation_id).unwrap_or(at.event).to_owned();
         let id = self.native_id("hook", &native);
         let mut run = self.blank_run(&gate_id, id, at, out);
+        run.phase = hook_identity::phase(&hook_type);
         run.substance = substance.or_else(|| input.tool_name.0.is_some().then_some(1));
         if let [tool] = tools.as_slice() {
             run.tool_call_id = Some(self.native_id("tool", tool));

@@ -4,7 +4,7 @@
 use crate::model::decisions::Decision;
 use crate::model::id::stable_id;
 use crate::model::time::Ts;
-use crate::model::vocabulary::{DecisionKind, FingerprintBasis, GateKind, Mode, Purpose, Verdict, VerdictBasis};
+use crate::model::vocabulary::{DecisionKind, FingerprintBasis, GateKind, Mode, Phase, Purpose, Verdict, VerdictBasis};
 use crate::source::emit::Emitter;
 use crate::source::hook_identity::clean_name;
 
@@ -70,6 +70,7 @@ impl Session {
         let id = self.native_id("permission", &native);
         let place = At { agent: asked.as_ref().map_or(at.agent, |a| a.agent), ..at };
         let mut run = self.blank_run(read.gate, id, place, out);
+        run.phase = Some(Phase::Before);
         run.started_at = asked.as_ref().and_then(|a| a.ts);
         run.duration_ms = wait;
         run.verdict = read.verdict;

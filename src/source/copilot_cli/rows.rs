@@ -38,6 +38,7 @@ pub fn blank_run(gate_id: &str, gate_run_id: String, session: &mut Session, at: 
         substance: None,
         scope: None,
         head_sha: None,
+        phase: None,
         subject: None,
         evidence: None,
         detector_id: None,

@@ -132,6 +132,7 @@ pub fn gate_run(seen: &Seen<'_>, ruled: &Ruled, verdict: Verdict) -> GateRun {
         substance: None,
         scope: None,
         head_sha: None,
+        phase: None,
         subject: span.name("harness.pr_number").map(|n| format!("pr:{n}")),
         resolves: None,
         evidence: None,

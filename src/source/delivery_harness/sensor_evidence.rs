@@ -130,6 +130,7 @@ impl Row<'_> {
             substance: ran,
             scope: self.scope.as_str().and_then(Scope::parse),
             head_sha: self.head.as_str().map(name),
+            phase: None,
             subject: None,
             resolves: None,
             evidence: Some(GREEN_ONLY.to_owned()),
