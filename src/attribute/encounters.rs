@@ -125,7 +125,7 @@ fn misses(events: &[usize], met: &Met<'_>, timeline: &Timeline<'_>, rules: &Rule
 fn may_have_seen(passed: &Event<'_>, met: &Met<'_>, rules: &Rulebook) -> bool {
     passed.verdict == Verdict::Pass
         && passed.run.exposure_basis != ExposureBasis::Inferred
-        && passed.run.tool_call_id.is_none()
+        && passed.run.phase.is_none()
         && passed.effective.is_some()
         && passed.about == met.about
         && passed.speaks_of(met.episode.unit.as_deref())

@@ -52,7 +52,7 @@ impl Event<'_> {
     /// Whether a pass here looks at what `reported` looked at: a gate run about one tool call looks at that call's subject alone, and
     /// where the subject is unknown nothing later is known to look at it again.
     pub fn looks_at_same(&self, reported: &Event<'_>) -> bool {
-        match (&reported.run.tool_call_id, &self.run.tool_call_id) {
+        match (reported.run.phase, self.run.phase) {
             (Some(_), Some(_)) => reported.run.subject.is_some() && reported.run.subject == self.run.subject,
             _ => true,
         }

@@ -1,4 +1,5 @@
 //! The one integration-test binary: each module is one promise of the program, checked through the binary.
 
+mod demo;
 mod support;
 mod truth;

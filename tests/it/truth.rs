@@ -28,13 +28,29 @@ order by all";
 
 /// The columns that are compared, in the order of a row's text.
 const COLUMNS: [&str; 16] = [
-    "run", "unit", "fingerprint", "about", "first_detection", "first_stop", "first_stop_rule", "stop_basis", "order_basis", "co_first", "misses",
-    "unattributed", "escaped", "recurs_of", "severity", "n_findings",
+    "run",
+    "unit",
+    "fingerprint",
+    "about",
+    "first_detection",
+    "first_stop",
+    "first_stop_rule",
+    "stop_basis",
+    "order_basis",
+    "co_first",
+    "misses",
+    "unattributed",
+    "escaped",
+    "recurs_of",
+    "severity",
+    "n_findings",
 ];
 
 fn lines(rows: &[BTreeMap<String, String>]) -> Vec<String> {
-    let mut lines: Vec<String> =
-        rows.iter().map(|row| COLUMNS.map(|c| row.get(c).map(String::as_str).unwrap_or_default().trim_start_matches('\'')).join(" | ")).collect();
+    let mut lines: Vec<String> = rows
+        .iter()
+        .map(|row| COLUMNS.map(|c| row.get(c).map(String::as_str).unwrap_or_default().trim_start_matches('\'')).join(" | "))
+        .collect();
     lines.sort();
     lines
 }
