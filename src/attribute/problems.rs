@@ -147,9 +147,6 @@ fn disposition(episode: &Episode<'_>, evidence: &RunEvidence<'_>, label: Option<
     if label == Some("false-alarm") {
         return Disposition::Disputed;
     }
-    if episode.closed_by.is_some() {
-        return Disposition::Fixed;
-    }
     let events = &evidence.timeline.events;
     let last = episode.last_report().map(|at| &events[at]);
     let released = evidence.decisions.iter().any(|d| {
@@ -161,6 +158,9 @@ fn disposition(episode: &Episode<'_>, evidence: &RunEvidence<'_>, label: Option<
         // Nobody overrides a gate that refuses nothing: its word was passed over.
         let refused = last.is_some_and(|e| e.verdict == Verdict::Fail && e.run.stopped_work != Some(false));
         return if refused { Disposition::Overridden } else { Disposition::Ignored };
+    }
+    if episode.closed_by.is_some() {
+        return Disposition::Fixed;
     }
     if released {
         return Disposition::Overridden;
