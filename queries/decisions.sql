@@ -16,7 +16,7 @@
 -- column: expired Whether it has expired by `now`.
 -- column: decision_id The decision.
 SELECT d.decided_at, d.kind, d.what, d.target, d.failure_mode, d.failure_class, k.run_id, d.expires_at,
-    epoch_us(d.expires_at) < $now AS expired, d.decision_id
+    us(d.expires_at) < $now AS expired, d.decision_id
 FROM decisions d LEFT JOIN run_of_key k ON k.native_run_key = d.native_run_key
-WHERE ($kind IS NULL OR d.kind = $kind) AND ($since IS NULL OR epoch_us(d.decided_at) >= $since) AND ($until IS NULL OR epoch_us(d.decided_at) < $until)
+WHERE ($kind IS NULL OR d.kind = $kind) AND ($since IS NULL OR us(d.decided_at) >= $since) AND ($until IS NULL OR us(d.decided_at) < $until)
 ORDER BY d.decided_at NULLS LAST, d.decision_id

@@ -11,5 +11,6 @@ SELECT 'gate' AS what, gate_id AS id, gate_id, purpose, pass_recorded, declared_
 UNION ALL
 SELECT 'rule', r.rule_id, r.gate_id, g.purpose, g.pass_recorded, r.path
 FROM rules r LEFT JOIN gates g ON g.gate_id = r.gate_id
-WHERE NOT EXISTS (SELECT 1 FROM gate_runs x WHERE x.rule_id = r.rule_id) AND NOT EXISTS (SELECT 1 FROM findings x WHERE x.rule_id = r.rule_id)
+WHERE r.rule_id NOT IN (SELECT rule_id FROM gate_run_facts WHERE rule_id IS NOT NULL)
+    AND r.rule_id NOT IN (SELECT rule_id FROM findings WHERE rule_id IS NOT NULL)
 ORDER BY what, id, gate_id

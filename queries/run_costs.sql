@@ -39,7 +39,7 @@ WITH tokens AS (
     SELECT run_id, count(*) AS n_contexts, count(parent_context_id) AS n_subagents FROM run_of_context WHERE run_id IS NOT NULL GROUP BY run_id
 ), economics AS (
     -- The last span that states economics wins.
-    SELECT k.run_id, max_by(s.econ_subagent_tokens, row(coalesce(epoch_us(s.ended_at), 0), s.source_line, s.span_row_id)) AS subagent_tokens
+    SELECT k.run_id, max_by(s.econ_subagent_tokens, row(coalesce(us(s.ended_at), 0), s.source_line, s.span_row_id)) AS subagent_tokens
     FROM trace_spans s JOIN run_of_key k ON k.native_run_key = s.native_run_key
     WHERE s.econ_subagent_tokens IS NOT NULL
     GROUP BY k.run_id

@@ -14,7 +14,7 @@
 -- column: idle_ms Gaps over 30 minutes.
 -- column: unrecorded_ms Gaps in runs no session log covers.
 -- column: n_with_model Runs whose model time is recorded: the coverage of the split.
-SELECT strftime(make_timestamp(epoch_us(r.ended_at)), '%G-W%V') AS week, count(*) AS n_runs, big(sum(t.elapsed_us) // 1000) AS elapsed_ms,
+SELECT strftime(make_timestamp(us(r.ended_at)), '%G-W%V') AS week, count(*) AS n_runs, big(sum(t.elapsed_us) // 1000) AS elapsed_ms,
     big(sum(t.gate_us) // 1000) AS gate_ms, big(sum(t.human_us) // 1000) AS human_ms, big(sum(t.tool_us) // 1000) AS tool_ms,
     big(sum(t.model_us) // 1000) AS model_ms, big(sum(t.idle_us) // 1000) AS idle_ms, big(sum(t.unrecorded_us) // 1000) AS unrecorded_ms,
     count(t.model_us) AS n_with_model

@@ -5,8 +5,8 @@
 -- column: n_calls Calls without a price.
 -- column: output_tokens Output tokens of them.
 -- column: first_at Earliest of them, NULL where no time is known.
-SELECT c.model, count(*) AS n_calls, big(sum(c.output_tokens)) AS output_tokens, min(m.ended_at) AS first_at
-FROM call_costs c JOIN model_calls m ON m.call_id = c.call_id AND m.context_id = c.context_id AND m.source_id = c.source_id
-WHERE NOT c.priced
-GROUP BY c.model
-ORDER BY n_calls DESC, c.model NULLS LAST
+SELECT model, big(sum(n_unpriced)) AS n_calls, big(sum(unpriced_output_tokens)) AS output_tokens, min(first_unpriced_at) AS first_at
+FROM context_tokens
+WHERE n_unpriced > 0
+GROUP BY model
+ORDER BY n_calls DESC, model NULLS LAST

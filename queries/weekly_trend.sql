@@ -23,8 +23,8 @@
 -- column: nano_usd_lower_bound What can be priced of the other calls.
 -- column: n_with_tokens Runs whose tokens are known.
 WITH w AS (
-    SELECT run_id, outcome, elapsed_ms, active_ms, strftime(make_timestamp(epoch_us(ended_at)), '%G-W%V') AS week
-    FROM runs_between($since, $until, $sessions) WHERE ended_at IS NOT NULL
+    SELECT run_id, outcome, elapsed_ms, active_ms, strftime(make_timestamp(us(ended_at)), '%G-W%V') AS week
+    FROM runs_between($since, $until, $sessions) WHERE us(ended_at) IS NOT NULL
 ), base AS (
     SELECT week, count(*) AS n_runs, count(*) FILTER (WHERE outcome = 'merged') AS n_merged, quantile_disc(elapsed_ms, 0.5) AS elapsed_median_ms,
         quantile_disc(active_ms, 0.5) AS active_median_ms, count(elapsed_ms) AS n_timed

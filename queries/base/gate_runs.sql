@@ -1,3 +1,4 @@
+-- kind: view
 -- doc: One row a gate run, with what later lines or other files tell of it (`gate_run_marks`) in place of what its own line says.
 SELECT g.* REPLACE (
     coalesce(m.about, g.about) AS about, coalesce(m.verdict, g.verdict) AS verdict, coalesce(m.gate_id, g.gate_id) AS gate_id,

@@ -1,3 +1,4 @@
+-- kind: table
 -- doc: One row a gate, declared or only seen. `pass_recorded` is earned: true where a control gate's own record shows a pass, else as declared.
 -- `declared_not_seen`: some file declares it and no gate run names it.
 SELECT coalesce(d.gate_id, s.gate_id) AS gate_id, d.* EXCLUDE (gate_id, purpose, pass_recorded, source_id),

@@ -3,27 +3,37 @@
 -- toll, and context rent. Time in microseconds, money in nano-USD; NULL where not known.
 WITH calls AS (
     SELECT gate_run_id, count(*) AS n_calls, count(*) FILTER (WHERE NOT priced) AS n_unpriced, count(*) FILTER (WHERE NOT complete) AS n_incomplete,
-        sum(input_tokens) AS input_tokens, sum(cache_read_tokens) AS cache_read_tokens,
-        sum(cache_write_5m_tokens) AS cache_write_5m_tokens, sum(cache_write_1h_tokens) AS cache_write_1h_tokens,
-        sum(output_tokens) AS output_tokens, sum(nano_usd) AS nano_usd, sum(nano_usd_lower_bound) AS nano_usd_lower_bound
+        big(sum(input_tokens)) AS input_tokens, big(sum(cache_read_tokens)) AS cache_read_tokens,
+        big(sum(cache_write_5m_tokens)) AS cache_write_5m_tokens, big(sum(cache_write_1h_tokens)) AS cache_write_1h_tokens,
+        big(sum(output_tokens)) AS output_tokens, big(sum(nano_usd)) AS nano_usd, big(sum(nano_usd_lower_bound)) AS nano_usd_lower_bound
     FROM gate_run_calls GROUP BY gate_run_id
-), rents AS (
-    SELECT g.gate_run_id, min(g.tokens) AS tokens, count(m.call_id) AS n_later_calls
+), injected AS (
+    -- The tokens a gate run put into a context, and the moment of the compaction that took them out again.
+    SELECT f.gate_run_id, f.context_id, f.at_us,
+        coalesce(f.injected_tokens_est, CASE WHEN f.detector_id IS NOT NULL THEN t.result_tokens_est END) AS tokens,
+        coalesce(x.at_us, 9000000000000000000) AS until_us
+    FROM gate_run_facts f
+    LEFT JOIN tool_calls t ON t.tool_call_id = f.tool_call_id AND f.detector_id IS NOT NULL
+    ASOF LEFT JOIN (SELECT context_id, us(ended_at) AS at_us FROM model_calls WHERE call_kind = 'compaction') x
+        ON x.context_id = f.context_id AND x.at_us > f.at_us
+    WHERE f.context_id IS NOT NULL AND f.at_us IS NOT NULL AND (f.injected_tokens_est > 0 OR f.detector_id IS NOT NULL)
+), counted AS (
+    -- How many calls each context had made by each moment.
+    SELECT context_id, at_us, sum(n) OVER (PARTITION BY context_id ORDER BY at_us ROWS UNBOUNDED PRECEDING) AS n
     FROM (
-        SELECT f.gate_run_id, f.context_id, f.at_us,
-            coalesce(f.injected_tokens_est, CASE WHEN f.detector_id IS NOT NULL THEN t.result_tokens_est END) AS tokens,
-            (SELECT min(epoch_us(x.ended_at)) FROM model_calls x
-             WHERE x.context_id = f.context_id AND x.call_kind = 'compaction' AND epoch_us(x.ended_at) > f.at_us) AS until_us
-        FROM gate_run_facts f LEFT JOIN tool_calls t ON t.tool_call_id = f.tool_call_id
-        WHERE f.context_id IS NOT NULL AND f.at_us IS NOT NULL
-    ) g
-    LEFT JOIN model_calls m ON m.context_id = g.context_id AND m.call_kind = 'message' AND epoch_us(m.ended_at) > g.at_us
-        AND (g.until_us IS NULL OR epoch_us(m.ended_at) <= g.until_us)
-    WHERE g.tokens > 0
-    GROUP BY g.gate_run_id
+        SELECT context_id, us(ended_at) AS at_us, count(*) AS n FROM model_calls
+        WHERE call_kind = 'message' AND us(ended_at) IS NOT NULL AND context_id IN (SELECT context_id FROM injected)
+        GROUP BY context_id, us(ended_at)
+    )
+), rents AS (
+    SELECT i.gate_run_id, i.tokens, big(i.tokens::HUGEINT * (coalesce(b.n, 0) - coalesce(a.n, 0))) AS rent_tokens
+    FROM injected i
+    ASOF LEFT JOIN counted a ON a.context_id = i.context_id AND a.at_us <= i.at_us
+    ASOF LEFT JOIN counted b ON b.context_id = i.context_id AND b.at_us <= i.until_us
+    WHERE i.tokens > 0
 ), blocked AS (
     -- Calls whose tool was refused by a gate that crashed closed: each call once, at the first such gate run.
-    SELECT g.gate_run_id, sum(c.output_tokens) AS output_tokens
+    SELECT g.gate_run_id, big(sum(c.output_tokens)) AS output_tokens
     FROM (
         SELECT f.gate_run_id, t.call_id FROM gate_run_facts f JOIN tool_calls t ON t.tool_call_id = f.tool_call_id
         WHERE f.verdict IN ('crashed', 'timed_out', 'could_not_run') AND f.stopped_work AND t.call_id IS NOT NULL
@@ -42,7 +52,7 @@ SELECT f.gate_run_id, f.run_id, f.gate_id, f.rule_id, f.busy_ms, t.direct_us,
     c.nano_usd, c.nano_usd_lower_bound,
     f.verdict IN ('crashed', 'timed_out', 'could_not_run') AS is_toll,
     b.output_tokens AS blocked_output_tokens,
-    r.tokens AS rent_tokens_each, r.tokens * r.n_later_calls AS rent_tokens
+    r.rent_tokens
 FROM gate_run_facts f
 LEFT JOIN gate_run_time t ON t.gate_run_id = f.gate_run_id
 LEFT JOIN calls c ON c.gate_run_id = f.gate_run_id

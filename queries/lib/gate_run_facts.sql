@@ -6,12 +6,12 @@ SELECT
     g.gate_run_id, k.run_id, g.gate_id, g.rule_id, g.unit, g.context_id, g.tool_call_id, g.detector_id,
     coalesce(ga.purpose, 'unknown') AS purpose, ga.kind AS gate_kind, g.about, g.verdict, g.exposure_basis, g.stopped_work, g.seq,
     g.verdict IN ('pass', 'fail', 'warn') AND g.about = 'product' AND g.exposure_basis IN ('recorded', 'implied_by_stage') AS counted,
-    g.duration_ms AS busy_ms,
-    CASE WHEN g.duration_ms >= 0 AND g.observed_at IS NULL
-        THEN coalesce(epoch_us(g.ended_at) - g.duration_ms * 1000, epoch_us(g.started_at)) END AS from_us,
-    CASE WHEN g.duration_ms >= 0 AND g.observed_at IS NULL
-        THEN coalesce(epoch_us(g.ended_at), epoch_us(g.started_at) + g.duration_ms * 1000) END AS to_us,
-    coalesce(epoch_us(g.ended_at), epoch_us(g.started_at)) AS at_us,
+    span_us(g.duration_ms) // 1000 AS busy_ms,
+    CASE WHEN span_us(g.duration_ms) IS NOT NULL AND g.observed_at IS NULL
+        THEN coalesce(us(g.ended_at) - span_us(g.duration_ms), us(g.started_at)) END AS from_us,
+    CASE WHEN span_us(g.duration_ms) IS NOT NULL AND g.observed_at IS NULL
+        THEN coalesce(us(g.ended_at), us(g.started_at) + span_us(g.duration_ms)) END AS to_us,
+    coalesce(us(g.ended_at), us(g.started_at)) AS at_us,
     g.injected_tokens_est, g.input_tokens, g.cache_read_tokens, g.cache_write_tokens, g.output_tokens,
     g.source_id, g.source_line
 FROM gate_runs g

@@ -3,18 +3,18 @@
 -- (`human` where a session log covers the run, else `unrecorded`) or, in gaps over 30 minutes, idle. The parts add up to elapsed_us.
 -- A part is NULL where the run's records hold no interval of that kind.
 WITH bounded AS (
-    SELECT run_id, epoch_us(started_at) AS run_from, epoch_us(ended_at) AS run_to
-    FROM runs WHERE started_at IS NOT NULL AND ended_at IS NOT NULL AND ended_at >= started_at
+    SELECT run_id, us(started_at) AS run_from, us(ended_at) AS run_to
+    FROM runs WHERE us(ended_at) >= us(started_at)
 ), raw AS (
     SELECT run_id, CASE WHEN gate_kind = 'human' THEN 2 ELSE 1 END AS layer, from_us, to_us
     FROM gate_run_facts WHERE from_us IS NOT NULL AND to_us IS NOT NULL
     UNION ALL
-    SELECT c.run_id, 3, epoch_us(t.started_at), epoch_us(t.ended_at)
+    SELECT c.run_id, 3, us(t.started_at), us(t.ended_at)
     FROM tool_calls t JOIN run_of_context c ON c.context_id = t.context_id
-    WHERE t.started_at IS NOT NULL AND t.ended_at IS NOT NULL
+    WHERE us(t.started_at) IS NOT NULL AND us(t.ended_at) IS NOT NULL
     UNION ALL
-    SELECT run_id, 4, epoch_us(ended_at) - duration_ms * 1000, epoch_us(ended_at)
-    FROM model_calls WHERE ended_at IS NOT NULL AND duration_ms >= 0
+    SELECT run_id, 4, us(ended_at) - span_us(duration_ms), us(ended_at)
+    FROM model_calls WHERE us(ended_at) IS NOT NULL AND span_us(duration_ms) IS NOT NULL
 ), spans AS (
     SELECT b.run_id, b.run_from, b.run_to, r.layer,
         least(greatest(r.from_us, b.run_from), b.run_to) AS s, greatest(least(r.to_us, b.run_to), b.run_from) AS e

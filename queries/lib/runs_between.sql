@@ -3,5 +3,5 @@
 -- only. Without `sessions`, runs that are no more than one root session are left out.
 CREATE OR REPLACE MACRO runs_between(since_us, until_us, sessions) AS TABLE
 SELECT * FROM runs
-WHERE (since_us IS NULL OR epoch_us(ended_at) >= since_us) AND (until_us IS NULL OR epoch_us(ended_at) < until_us)
+WHERE (since_us IS NULL OR us(ended_at) >= since_us) AND (until_us IS NULL OR us(ended_at) < until_us)
     AND (sessions OR run_basis <> 'session')

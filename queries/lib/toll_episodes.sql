@@ -2,11 +2,11 @@
 -- doc: Blockages by a gate that crashed closed: from the request of the first refused tool call to the request of the next call of the same tool in
 -- the same context that no gate refused. `until_us` is NULL where that never came.
 WITH refused AS (
-    SELECT f.gate_id, f.run_id, f.gate_run_id, t.context_id, t.name, epoch_us(t.started_at) AS at_us
+    SELECT f.gate_id, f.run_id, f.gate_run_id, t.context_id, t.name, us(t.started_at) AS at_us
     FROM gate_run_facts f JOIN tool_calls t ON t.tool_call_id = f.tool_call_id
     WHERE f.verdict IN ('crashed', 'timed_out', 'could_not_run') AND f.stopped_work AND t.started_at IS NOT NULL
 ), let_through AS (
-    SELECT t.context_id, t.name, epoch_us(t.started_at) AS at_us FROM tool_calls t
+    SELECT t.context_id, t.name, us(t.started_at) AS at_us FROM tool_calls t
     WHERE t.started_at IS NOT NULL AND t.denied_by IS NULL AND t.tool_call_id NOT IN (
         SELECT tool_call_id FROM gate_run_facts
         WHERE verdict IN ('crashed', 'timed_out', 'could_not_run') AND stopped_work AND tool_call_id IS NOT NULL)

@@ -57,8 +57,9 @@ fn read(input: impl Read) -> anyhow::Result<String> {
 /// An engine over what the lake shows now.
 pub fn open_engine(lake: &Path) -> anyhow::Result<Engine> {
     let fresh = super::fresh::open(lake)?;
-    let snapshot = fresh.lake.snapshot()?;
-    Ok(Engine::open(&Tables::of(&snapshot), &PriceTable::of(&fresh.config)?)?)
+    let prices = PriceTable::of(&fresh.config)?;
+    let tables = Tables::of(&fresh.lake.snapshot()?, &prices, Some(fresh.lake.root().join("cache")));
+    Ok(Engine::open(&tables, &prices)?)
 }
 
 /// Errors that another command line would mend have the exit code of a usage error.

@@ -542,3 +542,15 @@ fn answers_are_the_same_bytes_each_time_and_in_any_order_of_files() {
         assert_eq!(answer(&engine), answer(&engine), "{}", query.name);
     }
 }
+
+#[test]
+fn figures_no_honest_log_states_break_no_query() {
+    for extreme in [i64::MAX, i64::MIN, i64::MAX - 1, -1] {
+        let world = super::sample::hostile(extreme);
+        let engine = world.engine();
+        for name in super::AUDIT_QUERIES {
+            let answer = measure(&engine, name, Window::ALL);
+            assert!(answer.is_ok(), "{name} with {extreme}: {:?}", answer.err());
+        }
+    }
+}

@@ -312,6 +312,48 @@ pub fn world() -> World {
     world
 }
 
+/// One run in which every number and time is this one.
+pub fn hostile(n: i64) -> World {
+    let mut world = World::new();
+    world.put(1, &[source("a", "/a.jsonl")]);
+    world.current("a", 1);
+    let mut only = run("r", RunBasis::Issue, None, None, 0, 1, &[]);
+    (only.started_at, only.ended_at, only.elapsed_ms, only.active_ms) = (Some(Ts(0)), Some(Ts(n)), Some(n), Some(n));
+    let mut early = run("e", RunBasis::Issue, None, None, 0, 1, &[]);
+    early.started_at = Some(Ts(n));
+    world.put(0, &[only, early]);
+    world.put(0, &[member("r", "native_run", "k"), member("e", "native_run", "l")]);
+    world.put(1, &[gate("g", Purpose::Control)]);
+    let twin = |id: &str, key: &str| {
+        let mut g = gate_run(id, key, "g", Verdict::Crashed);
+        (g.started_at, g.ended_at, g.duration_ms, g.context_id, g.tool_call_id) =
+            (Some(Ts(n)), Some(Ts(n)), Some(n), Some("c".into()), Some("t".into()));
+        (g.injected_tokens_est, g.input_tokens, g.output_tokens, g.stopped_work) = (Some(n), Some(n), Some(n), Some(true));
+        g
+    };
+    let mut timeless = twin("2", "l");
+    timeless.ended_at = Some(at(1));
+    world.put(1, &[twin("1", "k"), timeless]);
+    let mut c = context("c", None);
+    c.native_run_key = "k".into();
+    world.put(1, &[c]);
+    let mut t = tool_call("t", "c", "x");
+    (t.call_id, t.started_at, t.ended_at) = (Some("m".into()), Some(Ts(n)), Some(at(2)));
+    world.put(1, &[t]);
+    let many = |id: &str, ended: Ts| {
+        let mut m = call(id, "r", "c", OPUS, ended, [n, n, n, n]);
+        (m.duration_ms, m.cache_write_1h_tokens) = (Some(n), Some(n));
+        m
+    };
+    world.put(0, &[many("m", Ts(n)), many("m2", at(3)), many("m3", at(4))]);
+    let mut p = stopped(problem("p", "r", "F", 1), "g", StopBasis::Enforced);
+    (p.rework_ms, p.opened_at, p.n_findings) = (Some(n), Some(Ts(n)), n);
+    let mut q = p.clone();
+    (q.problem_id, q.run_id) = ("q".into(), "e".into());
+    world.put(0, &[p, q]);
+    world
+}
+
 fn sources(world: &mut World) {
     let mut b = source("b", "/b.jsonl");
     (b.quarantined, b.records, b.n_warnings, b.capabilities) = (2, 9, 5, vec!["verdicts".into(), "gate_runs".into()]);

@@ -6,11 +6,13 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use duckdb::{Config, Connection};
 
+use super::cache::Cache;
 use super::catalogue::{self, Query};
 use super::embedded::{BASE, LIB};
 use super::error::message;
@@ -33,17 +35,25 @@ pub struct Tables {
     pub version: Option<i64>,
     /// Digest of the visible facts.
     pub facts_digest: String,
+    /// Digest of what the derived tables were built from.
+    pub derived_digest: String,
+    /// Where costly relations are kept; nowhere without.
+    pub cache: Option<Cache>,
 }
 
 impl Tables {
-    /// What a snapshot shows.
-    pub fn of(snapshot: &Snapshot) -> Tables {
+    /// What a snapshot shows. Costly relations are kept in `cache`, under what they depend on.
+    pub fn of(snapshot: &Snapshot, prices: &PriceTable, cache: Option<PathBuf>) -> Tables {
+        let (facts_digest, derived_digest) = (snapshot.facts_digest(), snapshot.derived_input_digest().unwrap_or("").to_owned());
+        let key = digest(format!("{facts_digest}\n{derived_digest}\n{}\n{}", prices.digest(), query_digest("")).as_bytes());
         let files = model::all_tables().map(|t| (t.name.to_owned(), snapshot.files(t.name).to_vec())).collect();
         Tables {
             files,
             current: snapshot.current_batches().to_vec(),
             version: snapshot.version("sources"),
-            facts_digest: snapshot.facts_digest(),
+            facts_digest,
+            derived_digest,
+            cache: cache.map(|root| Cache { root, key }),
         }
     }
 
@@ -85,6 +95,7 @@ pub struct Engine {
     version: Option<i64>,
     facts_digest: String,
     prices_digest: String,
+    cache: Option<Cache>,
 }
 
 impl Engine {
@@ -104,6 +115,7 @@ impl Engine {
             version: tables.version,
             facts_digest: tables.facts_digest.clone(),
             prices_digest: prices.digest(),
+            cache: tables.cache.clone(),
         };
         engine.load_current(tables)?;
         engine.load_prices(prices)?;
@@ -156,10 +168,15 @@ impl Engine {
     /// From here on the lake's own files are all that can be read, and nothing can be loaded or set.
     fn lock(&self, tables: &Tables) -> Result<(), SqlError> {
         let paths: Vec<String> = tables.files.values().flatten().map(|f| literal(f)).collect::<Result<_, _>>()?;
+        let folders = match &tables.cache {
+            Some(cache) => literal(&cache.folder())?,
+            None => String::new(),
+        };
         self.batch(
             "be locked",
             &format!(
-                "SET allowed_paths = [{}]::VARCHAR[]; SET enable_external_access = false; SET lock_configuration = true",
+                "SET allowed_paths = [{}]::VARCHAR[]; SET allowed_directories = [{folders}]::VARCHAR[]; SET enable_external_access = false; \
+                 SET lock_configuration = true",
                 paths.join(", ")
             ),
         )
@@ -204,10 +221,7 @@ impl Engine {
                 self.ensure(&relation.sql)?;
                 self.batch(&what, &format!("CREATE VIEW {name} AS {}", relation.sql))
             }
-            Form::Table => {
-                self.ensure(&relation.sql)?;
-                self.batch(&what, &format!("CREATE TABLE {name} AS {}", relation.sql))
-            }
+            Form::Table => self.table(name, &relation.sql),
             Form::Macro => {
                 self.ensure(&relation.sql)?;
                 self.batch(&what, &relation.sql)
@@ -216,31 +230,50 @@ impl Engine {
         }
     }
 
+    /// A relation that is computed once: an earlier process's result where there is one, else a table, which is kept if it was costly.
+    fn table(&self, name: &str, sql: &str) -> Result<(), SqlError> {
+        let what = format!("create {name}");
+        if let Some(file) = self.cache.as_ref().and_then(|c| c.find(name))
+            && self.batch(&what, &format!("CREATE VIEW {name} AS SELECT * FROM read_parquet({})", literal(&file)?)).is_ok()
+        {
+            return Ok(());
+        }
+        let begun = Instant::now();
+        self.ensure(sql)?;
+        self.batch(&what, &format!("CREATE TABLE {name} AS {sql}"))?;
+        if let Some(cache) = &self.cache
+            && begun.elapsed() >= COSTLY
+        {
+            let rows = self.run(&format!("SELECT * FROM {name}"), &BTreeMap::new())?;
+            // A cache that cannot be written costs time later, nothing else.
+            let _ = cache.keep(name, &rows);
+        }
+        Ok(())
+    }
+
     /// Most lakes hold few copies: rows whose key stands once pass through, only the others are ranked.
     fn create_distinct(&self, name: &str, table: &str, key: &str) -> Result<(), SqlError> {
+        let (repeated, chosen) = (format!("{table}_repeated"), format!("{table}_chosen"));
         self.create(&format!("{table}_copies"))?;
-        self.create("source_paths")?;
-        self.create(SOURCES)?;
-        let what = format!("create {name}");
-        self.batch(
-            &what,
-            &format!("CREATE TABLE {table}_repeated AS SELECT {key} FROM {table}_copies GROUP BY {key} HAVING count(*) > 1"),
-        )?;
-        let repeated: i64 = self
+        self.table(&repeated, &format!("SELECT {key} FROM {table}_copies GROUP BY {key} HAVING count(*) > 1"))?;
+        let n: i64 = self
             .db
-            .query_row(&format!("SELECT count(*) FROM {table}_repeated"), [], |r| r.get(0))
-            .map_err(SqlError::engine(what.as_str()))?;
-        let sql = if repeated == 0 {
-            format!("CREATE VIEW {name} AS SELECT * FROM {table}_copies")
-        } else {
-            format!(
-                "CREATE TABLE {table}_chosen AS SELECT c.* FROM {table}_copies c LEFT JOIN source_paths s ON s.source_id = c.source_id \
-                 WHERE c.{key} IN (SELECT {key} FROM {table}_repeated) \
-                 QUALIFY row_number() OVER (PARTITION BY c.{key} ORDER BY coalesce(s.path, ''), c.source_id, c.source_line, CAST(c AS VARCHAR)) = 1; \
-                 CREATE VIEW {name} AS SELECT * FROM {table}_copies ANTI JOIN {table}_repeated USING ({key}) UNION ALL SELECT * FROM {table}_chosen"
-            )
-        };
-        self.batch(&what, &sql)
+            .query_row(&format!("SELECT count(*) FROM {repeated}"), [], |r| r.get(0))
+            .map_err(SqlError::engine(format!("count {repeated}")))?;
+        let what = format!("create {name}");
+        if n == 0 {
+            return self.batch(&what, &format!("CREATE VIEW {name} AS SELECT * FROM {table}_copies"));
+        }
+        self.table(
+            &chosen,
+            &format!(
+                "SELECT c.* FROM {table}_copies c LEFT JOIN source_paths s ON s.source_id = c.source_id \
+                 WHERE c.{key} IN (SELECT {key} FROM {repeated}) \
+                 QUALIFY row_number() OVER (PARTITION BY c.{key} ORDER BY coalesce(s.path, ''), c.source_id, c.source_line, CAST(c AS VARCHAR)) = 1"
+            ),
+        )?;
+        let rest = format!("SELECT * FROM {table}_copies ANTI JOIN {repeated} USING ({key})");
+        self.batch(&what, &format!("CREATE VIEW {name} AS {rest} UNION ALL SELECT * FROM {chosen}"))
     }
 
     /// Answers one ad-hoc statement, if the guard lets it through.
@@ -304,7 +337,8 @@ impl Engine {
     }
 }
 
-const SOURCES: &str = "sources";
+/// A relation that took longer is kept for the next process.
+const COSTLY: Duration = Duration::from_millis(4);
 
 /// Digest of a query's text and of everything it shares with others: the same digest, the same definition.
 pub fn query_digest(sql: &str) -> String {

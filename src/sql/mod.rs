@@ -1,5 +1,6 @@
 //! Owns SQL: the engine that answers it over a lake, the guard that lets only one SELECT through, the query catalogue and the ways to print answers.
 
+mod cache;
 pub mod catalogue;
 mod embedded;
 mod engine;
@@ -15,6 +16,7 @@ mod tests;
 #[cfg(test)]
 mod tests_views;
 
+pub use cache::Cache;
 pub use catalogue::{Query, find, queries};
 pub use engine::{Answer, Citation, Engine, Tables};
 pub use error::SqlError;

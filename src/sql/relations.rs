@@ -46,14 +46,14 @@ pub(super) fn all(tables: &Tables) -> Result<BTreeMap<String, Relation>, SqlErro
     for def in model::all_tables() {
         let raw = rows_of(def, tables.files_of(def.name))?;
         match def.name {
-            SOURCES => add(def.name, Form::View, newest_source(def, &raw)),
+            SOURCES => add(def.name, Form::Table, newest_source(def, &raw)),
             _ if def.layer == Layer::Derived || def.key.is_empty() => add(def.name, Form::View, visible(def, &raw)),
             _ => {
                 add(&format!("{}_copies", def.name), Form::View, visible(def, &raw));
                 let distinct = Form::Distinct { table: def.name, key: def.key };
                 match def.name {
-                    CONTEXTS => add(CONTEXTS, Form::View, merged(def)),
-                    GATES => add("gates_merged", Form::View, merged(def)),
+                    CONTEXTS => add(CONTEXTS, Form::Table, widest(def)),
+                    GATES => add("gates_merged", Form::View, first_known(def)),
                     GATE_RUNS => add("gate_runs_distinct", distinct, String::new()),
                     FINDINGS => add("findings_distinct", distinct, String::new()),
                     name => add(name, distinct, String::new()),
@@ -62,10 +62,7 @@ pub(super) fn all(tables: &Tables) -> Result<BTreeMap<String, Relation>, SqlErro
         }
     }
     add("source_paths", Form::View, "SELECT source_id, min(path) AS path FROM sources GROUP BY source_id".to_owned());
-    for (name, text) in BASE {
-        add(name, Form::View, (*text).to_owned());
-    }
-    for (name, text) in LIB {
+    for (name, text) in BASE.iter().chain(LIB) {
         let form = match text.lines().find_map(|l| l.strip_prefix("-- kind: ")) {
             Some("table") => Form::Table,
             Some("macro") => Form::Macro,
@@ -116,32 +113,40 @@ fn newest_source(def: &TableDef, raw: &str) -> String {
     )
 }
 
-/// One row a key made of what all copies know: the first known value of each column by (path, line), but the earliest start, the
-/// latest end and the greatest cumulative counter.
-fn merged(def: &TableDef) -> String {
-    let columns: Vec<String> = def
-        .columns
-        .iter()
-        .map(|c| {
-            let name = c.name;
-            // Column names are quoted: some (`at`, `commit`) are words of SQL.
-            match name {
-                _ if name == def.key => name.to_owned(),
-                "started_at" => "min(started_at) AS started_at".to_owned(),
-                "ended_at" | "producer_total_tokens" | "n_compactions" => format!("max({name}) AS {name}"),
-                // A basis belongs to the value it explains.
-                "role_basis" => "min_by(role_basis, place) FILTER (WHERE role IS NOT NULL) AS role_basis".to_owned(),
-                "purpose" => "min_by(purpose, place) FILTER (WHERE purpose <> 'unknown') AS purpose".to_owned(),
-                _ => format!("min_by(\"{name}\", place) FILTER (WHERE \"{name}\" IS NOT NULL) AS \"{name}\""),
-            }
-        })
-        .collect();
+/// One row a context: its copies are windows on one thing, so it starts with the earliest, ends with the latest and has the first role any
+/// of them knows; the rest is what the copy with the least (path, line) says.
+fn widest(def: &TableDef) -> String {
+    let columns = def.columns.iter().map(|c| match c.name {
+        name if name == def.key => format!("\"{name}\""),
+        "started_at" => "min(started_at) AS started_at".to_owned(),
+        "ended_at" => "max(ended_at) AS ended_at".to_owned(),
+        name @ ("role" | "role_basis") => {
+            format!("coalesce(min_by(copy, place) FILTER (WHERE role IS NOT NULL), min_by(copy, place)).{name} AS {name}")
+        }
+        name => format!("min_by(copy, place).\"{name}\" AS \"{name}\""),
+    });
+    by_place(def, columns.collect(), "c.*, c AS copy")
+}
+
+/// One row a gate, each column the first known value: a file that only saw the gate must not hide what another declares of it.
+fn first_known(def: &TableDef) -> String {
+    let columns = def.columns.iter().map(|c| match c.name {
+        name if name == def.key => format!("\"{name}\""),
+        "purpose" => "min_by(purpose, place) FILTER (WHERE purpose <> 'unknown') AS purpose".to_owned(),
+        // Names are quoted: some (`at`, `commit`) are words of SQL.
+        name => format!("min_by(\"{name}\", place) FILTER (WHERE \"{name}\" IS NOT NULL) AS \"{name}\""),
+    });
+    by_place(def, columns.collect(), "c.*")
+}
+
+/// Groups the copies of each key; `place` orders them.
+fn by_place(def: &TableDef, columns: Vec<String>, of: &str) -> String {
     format!(
-        "SELECT {} FROM (SELECT c.*, row(coalesce(s.path, ''), c.source_id, c.source_line) AS place \
-         FROM {}_copies c LEFT JOIN source_paths s ON s.source_id = c.source_id) GROUP BY {}",
+        "SELECT {} FROM (SELECT {of}, row(coalesce(s.path, ''), c.source_id, c.source_line) AS place \
+         FROM {table}_copies c LEFT JOIN source_paths s ON s.source_id = c.source_id) GROUP BY {}",
         columns.join(", "),
-        def.name,
-        def.key
+        def.key,
+        table = def.name
     )
 }
 
