@@ -414,6 +414,7 @@ fn gates(world: &mut World) {
     let rule = |id: &str| Rule {
         rule_id: id.into(),
         gate_id: Some("sensors".into()),
+        clause: None,
         path: Some("rules.md".into()),
         lines: Some(3),
         tokens: Some(40),

@@ -46,7 +46,9 @@ record! {
         rule_id: String,
         /// Gate it belongs to.
         gate_id: Option<String>,
-        /// File it stands in, relative to the repository.
+        /// Rule of the harness's contract that this one carries out (a script's stage for a clause). NULL: it stands for itself.
+        clause: Option<String>,
+        /// File it stands in, relative to the repository. NULL: no file declares it.
         path: Option<String>,
         /// Lines it takes.
         lines: Option<i64>,

@@ -28,6 +28,7 @@ pub fn read(root: &Map<String, Value>, file: &File<'_>, out: &mut Emitter<'_>) {
             out.facts.rules.push(Rule {
                 rule_id: clean_name(&format!("{list}:{}", without_home(pattern))),
                 gate_id: Some(gate.to_owned()),
+                clause: None,
                 path: Some(file.place.declared_in.clone()),
                 lines: Some(1),
                 tokens: None,

@@ -62,6 +62,7 @@ fn known(rule: &RuleProfile, source_id: &str, source_line: i64) -> Rule {
     let version = |r: Option<Release>| r.map(|r| format!("{}.{}.{}", r.major, r.minor, r.patch));
     Rule {
         gate_id: Some(rule.gate.clone()),
+        clause: rule.clause.clone().filter(|c| *c != rule.id),
         pinned: rule.pinned,
         since: version(rule.since),
         until: version(rule.until),
@@ -74,6 +75,7 @@ pub fn empty(rule_id: String, source_id: &str, source_line: i64) -> Rule {
     Rule {
         rule_id,
         gate_id: None,
+        clause: None,
         path: None,
         lines: None,
         tokens: None,
