@@ -7,8 +7,14 @@
 -- column: detail What it is about.
 -- column: n_occurrences Occurrences.
 -- column: n_files Files they are in.
-SELECT s.format, w.kind, w.detail, big(sum(w.count)) AS n_occurrences, count(DISTINCT w.source_id) AS n_files
-FROM warnings w LEFT JOIN sources s ON s.source_id = w.source_id
-GROUP BY s.format, w.kind, w.detail
-ORDER BY n_occurrences DESC, s.format NULLS LAST, w.kind, w.detail NULLS LAST
+WITH odd AS (
+    SELECT source_id, kind, detail, count AS n FROM warnings
+    UNION ALL
+    -- One call id with contradicting copies: both stay.
+    SELECT min(source_id), 'id_collision', NULL, 1 FROM model_calls GROUP BY call_id HAVING count(*) > 1
+)
+SELECT s.format, o.kind, o.detail, big(sum(o.n)) AS n_occurrences, count(DISTINCT o.source_id) AS n_files
+FROM odd o LEFT JOIN sources s ON s.source_id = o.source_id
+GROUP BY s.format, o.kind, o.detail
+ORDER BY n_occurrences DESC, s.format NULLS LAST, o.kind, o.detail NULLS LAST
 LIMIT $limit

@@ -5,31 +5,18 @@ use std::collections::HashMap;
 use crate::model::derived::ModelCall;
 use crate::model::sessions::ModelCallCopy;
 
-/// Ids whose copies contradict each other without sharing a session: both stay, with a warning.
-#[derive(Debug, Default, PartialEq)]
-pub struct Calls {
-    pub calls: Vec<ModelCall>,
-    pub collisions: Vec<String>,
-}
-
 /// Merges copies by id. Counters come from the copy greatest by (output, end, source path, line), the context from the earliest
-/// copy. Copies with other input or cache counters *and* no shared session are no copies: they stay apart.
-pub fn merge(copies: &[ModelCallCopy], paths: &HashMap<&str, &str>, run_of_context: &HashMap<String, String>) -> Calls {
+/// copy. Copies with other input or cache counters *and* no shared session are no copies: they stay apart, two calls of one id
+/// (`id_collision` in the query `warnings_summary`).
+pub fn merge(copies: &[ModelCallCopy], paths: &HashMap<&str, &str>, run_of_context: &HashMap<String, String>) -> Vec<ModelCall> {
     let mut by_id: HashMap<&str, Vec<&ModelCallCopy>> = HashMap::new();
     for copy in copies {
         by_id.entry(&copy.call_id).or_default().push(copy);
     }
     let mut ids: Vec<&str> = by_id.keys().copied().collect();
     ids.sort_unstable();
-    let mut out = Calls::default();
-    for id in ids {
-        let groups = same_call(&by_id[id]);
-        if groups.len() > 1 {
-            out.collisions.push(id.to_owned());
-        }
-        out.calls.extend(groups.iter().filter_map(|group| merged(group, paths, run_of_context)));
-    }
-    out
+    let calls_of = |id: &&str| same_call(&by_id[*id]).iter().filter_map(|group| merged(group, paths, run_of_context)).collect::<Vec<_>>();
+    ids.iter().flat_map(calls_of).collect()
 }
 
 /// Splits copies of one id into calls: copies belong together when they share a session or all input counters.
@@ -114,24 +101,22 @@ mod tests {
     fn a_fork_copy_counts_once_with_the_greatest_output_and_the_earliest_context() {
         let copies = [copy("m", "fork", 3, 310, 20, "b"), copy("m", "main", 3, 8, 10, "a")];
         let merged = merge(&copies, &HashMap::new(), &HashMap::from([("ctx-main".to_owned(), "run".to_owned())]));
-        assert_eq!(merged.calls.len(), 1);
-        assert_eq!((merged.calls[0].output_tokens, merged.calls[0].n_copies), (Some(310), 2));
-        assert_eq!((merged.calls[0].context_id.as_str(), merged.calls[0].run_id.as_deref()), ("ctx-main", Some("run")));
-        assert!(merged.collisions.is_empty());
+        assert_eq!(merged.len(), 1);
+        assert_eq!((merged[0].output_tokens, merged[0].n_copies), (Some(310), 2));
+        assert_eq!((merged[0].context_id.as_str(), merged[0].run_id.as_deref()), ("ctx-main", Some("run")));
     }
 
     #[test]
     fn one_id_with_other_inputs_in_another_session_is_a_collision_and_both_stay() {
         let copies = [copy("m", "one", 3, 10, 10, "a"), copy("m", "two", 4, 10, 10, "b")];
         let merged = merge(&copies, &HashMap::new(), &HashMap::new());
-        assert_eq!(merged.calls.len(), 2);
-        assert_eq!(merged.collisions, ["m"]);
+        assert_eq!(merged.len(), 2);
     }
 
     #[test]
     fn other_inputs_in_the_same_session_are_one_call() {
         let copies = [copy("m", "one", 3, 10, 10, "a"), copy("m", "one", 4, 12, 11, "b")];
-        assert_eq!(merge(&copies, &HashMap::new(), &HashMap::new()).calls.len(), 1);
+        assert_eq!(merge(&copies, &HashMap::new(), &HashMap::new()).len(), 1);
     }
 
     #[test]

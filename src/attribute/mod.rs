@@ -98,10 +98,10 @@ pub fn derive(mut facts: Viewed, mut rules: Rulebook) -> Result<Derived, Attribu
     facts.gate_runs = marks.apply(std::mem::take(&mut facts.gate_runs));
     facts.findings = marks.apply_to_findings(std::mem::take(&mut facts.findings));
     let facts = &facts;
-    let (runs, run_members) = runs::runs(facts, &links, &calls.calls, &rules, &marks)?;
-    let gathered = Gathered::new(facts, &links, &marks, &rules, &run_of_context, &calls.calls)?;
+    let (runs, run_members) = runs::runs(facts, &links, &calls, &rules, &marks)?;
+    let gathered = Gathered::new(facts, &links, &marks, &rules, &run_of_context, &calls)?;
     let parts: Vec<(Vec<TreeState>, Vec<Problem>, Vec<GateProblem>)> = runs.par_iter().map(|run| gathered.of_run(run, &rules)).collect();
-    let mut derived = Derived { runs, run_members, model_calls: calls.calls, gate_run_marks: marks.rows, ..Derived::default() };
+    let mut derived = Derived { runs, run_members, model_calls: calls, gate_run_marks: marks.rows, ..Derived::default() };
     for (states, problems, met) in parts {
         derived.tree_states.extend(states);
         derived.problems.extend(problems);

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use super::encounters::{Met, earlier_misses, encounters};
 use super::episodes::{Episode, episodes};
 use super::rulebook::Rulebook;
-use super::stops::{order, stops};
+use super::stops::{Stop, order, stops};
 use super::timeline::{Event, Timeline};
 use crate::model::decisions::Decision;
 use crate::model::derived::{GateProblem, ModelCall, Problem, Run};
@@ -39,9 +39,8 @@ pub fn problems(evidence: &RunEvidence<'_>) -> (Vec<Problem>, Vec<GateProblem>) 
     let mut rows: Vec<Problem> = Vec::with_capacity(all.len());
     let mut met_rows = Vec::new();
     for episode in &all {
-        let row = problem(episode, evidence, &rows);
-        let let_through = |event: &Event<'_>| let_through(event, evidence);
-        let stops = stops(episode, &evidence.timeline, evidence.rules, &let_through);
+        let stops = stops(episode, &evidence.timeline, evidence.rules, &|event| let_through(event, evidence));
+        let row = problem(episode, &stops, evidence, &rows);
         let met = Met {
             problem_id: &row.problem_id,
             run_id: &row.run_id,
@@ -68,13 +67,11 @@ fn let_through(event: &Event<'_>, evidence: &RunEvidence<'_>) -> bool {
     evidence.done.get(&(guarded.name.as_str(), args)).is_some_and(|times| times.iter().any(|t| *t > at))
 }
 
-fn problem(episode: &Episode<'_>, evidence: &RunEvidence<'_>, earlier: &[Problem]) -> Problem {
+fn problem(episode: &Episode<'_>, stops: &[Stop], evidence: &RunEvidence<'_>, earlier: &[Problem]) -> Problem {
     let timeline = &evidence.timeline;
     let run = evidence.run;
     let first = &episode.reports[0];
     let first_event = &timeline.events[first.event];
-    let let_through_now = |event: &Event<'_>| let_through(event, evidence);
-    let stops = stops(episode, timeline, evidence.rules, &let_through_now);
     let (order_basis, co_first) = order(episode, timeline);
     let first_stop = stops.first().map(|s| (timeline.events[s.event].run, s));
     let opened_at = first_event.effective.or(first_event.run.ended_at);
