@@ -51,15 +51,18 @@ impl Disk {
     /// Makes the entries of a folder durable.
     pub(crate) fn sync_dir(&self, dir: &Path) -> io::Result<()> {
         self.step()?;
-        #[cfg(unix)]
+        // No test can see whether a sync happened, and thousands of them would take minutes.
+        #[cfg(all(unix, not(test)))]
         File::open(dir)?.sync_all()?;
+        #[cfg(not(all(unix, not(test))))]
+        let _ = dir;
         Ok(())
     }
 
     /// Makes the content of a file durable.
     pub(crate) fn sync_file(&self, file: &File) -> io::Result<()> {
         self.step()?;
-        file.sync_all()
+        if cfg!(test) { Ok(()) } else { file.sync_all() }
     }
 
     /// Writes a file that must not exist yet; it appears whole or not at all.

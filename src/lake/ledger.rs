@@ -27,6 +27,8 @@ pub(crate) struct Ledger {
     pub(crate) entries: Vec<Entry>,
     /// Rows on disk, superseded ones included.
     pub(crate) rows: usize,
+    /// Bytes of all readings whose rows are on disk, superseded ones included.
+    pub(crate) bytes_read: i64,
 }
 
 impl Ledger {
@@ -35,7 +37,7 @@ impl Ledger {
         columns.extend([BATCH_ID, DATA_BATCH]);
         let fail = LakeError::arrow(Source::TABLE.name);
         let mut newest: HashMap<String, Entry> = HashMap::new();
-        let mut rows = 0;
+        let (mut rows, mut bytes_read) = (0, 0i64);
         for file in sources.files()? {
             for batch in read_columns(&sources.dir.join(&file.name), &columns)? {
                 let batch = batch.map_err(&fail)?;
@@ -46,6 +48,9 @@ impl Ledger {
                     rows += 1;
                     let batch = ids.value(at);
                     let data_batch = if data.is_null(at) { None } else { Some(data.value(at)) };
+                    if data_batch == Some(batch) {
+                        bytes_read = bytes_read.saturating_add(row.size_bytes);
+                    }
                     match newest.get_mut(&row.source_id) {
                         Some(known) if known.batch >= batch => {}
                         Some(known) => *known = Entry { row, batch, data_batch },
@@ -58,12 +63,18 @@ impl Ledger {
         }
         let mut entries: Vec<Entry> = newest.into_values().collect();
         entries.sort_by(|a, b| a.row.source_id.cmp(&b.row.source_id));
-        Ok(Ledger { entries, rows })
+        Ok(Ledger { entries, rows, bytes_read })
     }
 
     /// The newest committed batch; 0 before the first.
     pub(crate) fn last_batch(&self) -> i64 {
         self.entries.iter().map(|e| e.batch).max().unwrap_or(0)
+    }
+
+    /// Whether more is superseded than not.
+    pub(crate) fn is_worn(&self) -> bool {
+        let visible = self.entries.iter().filter(|e| e.data_batch.is_some()).fold(0i64, |sum, e| sum.saturating_add(e.row.size_bytes));
+        self.bytes_read > visible.saturating_mul(2) || self.rows > 2 * self.entries.len()
     }
 
     pub(crate) fn get(&self, source_id: &str) -> Option<&Entry> {

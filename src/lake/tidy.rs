@@ -23,6 +23,8 @@ use crate::model::sources::Source;
 const GRACE: Duration = Duration::from_secs(600);
 /// Small files beyond this number are merged.
 const MANY_FILES: usize = 64;
+/// Batches between two looks at the number of files.
+const MERGE_EVERY: i64 = 16;
 /// What counts as small.
 const SMALL: i64 = 8 << 20;
 
@@ -75,14 +77,21 @@ pub(crate) fn retire(files: &[PathBuf]) {
     }
 }
 
-/// Rewrites what is mostly superseded and merges what is many and small; `changed` says whether this ingest superseded rows.
-pub(crate) fn compact(lake: &Lake, engine: &LocalEngine, ledger: &Ledger, changed: bool) -> Result<(), LakeError> {
+/// Rewrites what is mostly superseded and merges what is many and small. What that costs is spread over the ingests that made it
+/// necessary: superseded rows are looked for when they outweigh the visible ones, many files every [`MERGE_EVERY`] batches.
+pub(crate) fn compact(lake: &Lake, engine: &LocalEngine, ledger: &Ledger, batches_before: i64) -> Result<(), LakeError> {
+    let worn = ledger.is_worn();
+    if !worn && ledger.last_batch() / MERGE_EVERY == batches_before / MERGE_EVERY {
+        return Ok(());
+    }
     let facts: HashMap<&str, i64> = ledger.entries.iter().filter_map(|e| Some((e.row.source_id.as_str(), e.data_batch?))).collect();
     let rows: HashMap<&str, i64> = ledger.entries.iter().map(|e| (e.row.source_id.as_str(), e.batch)).collect();
+    // What `sources` says of superseded rows is what tells that there are some, so it comes last and drops them only then.
+    let worn = worn || lake.table(Source::TABLE, engine, None)?.files()?.len() > MANY_FILES;
     for def in model::FACT_TABLES {
-        compact_table(lake, engine, def, &facts, changed)?;
+        compact_table(lake, engine, def, &facts, worn)?;
     }
-    compact_table(lake, engine, Source::TABLE, &rows, changed || ledger.rows > 2 * ledger.entries.len())
+    compact_table(lake, engine, Source::TABLE, &rows, worn)
 }
 
 fn compact_table(
@@ -90,13 +99,13 @@ fn compact_table(
     engine: &LocalEngine,
     def: &'static TableDef,
     visible: &HashMap<&str, i64>,
-    changed: bool,
+    worn: bool,
 ) -> Result<(), LakeError> {
     let mut table = lake.table(def, engine, None)?;
     let files = table.files()?;
     let small: Vec<&DataFile> = files.iter().filter(|f| f.bytes < SMALL).collect();
     let merge = small.len() > MANY_FILES;
-    if !changed && !merge {
+    if !worn && !merge {
         return Ok(());
     }
     let mut change = Change { only_files: true, ..Change::default() };

@@ -4,6 +4,8 @@
 mod batch;
 mod commit;
 mod plan;
+#[cfg(test)]
+mod tests;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -111,10 +113,10 @@ pub fn ingest(lake: &Lake, paths: &[PathBuf], options: &Options<'_>, progress: &
     }
     lake.disk.create(&pending, b"").map_err(LakeError::io("write", &pending))?;
     progress.begin(jobs.len(), jobs.iter().map(|j| j.stat.size).sum());
-    let superseded = jobs.iter().any(|j| j.known.is_some()) || rows.iter().any(|e| ledger.get(&e.row.source_id).is_some());
     read_and_commit(lake, &ledger, jobs, rows, options, progress, &mut report)?;
+    let before = ledger.last_batch();
     let ledger = Ledger::read(&lake.table(SourceRow::TABLE, &engine, None)?)?;
-    tidy::compact(lake, &engine, &ledger, superseded)?;
+    tidy::compact(lake, &engine, &ledger, before)?;
     lake.disk.remove(&pending).map_err(LakeError::io("remove", &pending))?;
     Ok(report)
 }
