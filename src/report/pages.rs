@@ -152,7 +152,10 @@ fn view(view: &View, medium: Medium) -> Value {
 /// The figures at the head of the page, each with the one it is held against.
 fn tiles(audit: &Audit) -> Vec<Value> {
     let (now, then) = (&audit.news.headline, &audit.news.against.headline);
-    let tile = |label: &str, value: String, before: String, alarm: bool| context! { label, value, before, alarm };
+    // `W47` of `2026-W47`; a span that is no week is only "before".
+    let short = audit.news.against.label.split_once("-W").map_or("before".to_owned(), |(_, week)| format!("W{week}"));
+    let tile =
+        |label: &str, value: String, before: String, alarm: bool| context! { label, value, before => format!("{short}: {before}"), alarm };
     let n = |label: &str, now: i64, then: i64, bad: bool| tile(label, count(now), count(then), bad && now > 0);
     vec![
         n("runs ended", now.n_runs, then.n_runs, false),

@@ -93,6 +93,14 @@ impl From<&str> for Rich {
     }
 }
 
+/// The beginning of an id that tells it apart from others; what is no id stays whole.
+pub fn short(id: &str) -> &str {
+    match id.get(..12) {
+        Some(start) if id.len() == 32 && id.bytes().all(|b| b.is_ascii_hexdigit()) => start,
+        _ => id,
+    }
+}
+
 /// The command line `mechanic …`, safe to paste into a shell whatever the arguments are.
 pub fn command(args: &[&str]) -> String {
     let mut out = String::from("mechanic");
@@ -125,6 +133,12 @@ mod tests {
         assert_eq!(command(&["explain", "PreToolUse:x.mjs"]), "mechanic explain PreToolUse:x.mjs");
         assert_eq!(command(&["explain", "a'; rm -rf ~; '"]), "mechanic explain 'a'\\''; rm -rf ~; '\\'''");
         assert_eq!(command(&["explain", "$(id)"]), "mechanic explain '$(id)'");
+    }
+
+    #[test]
+    fn an_id_is_shortened_and_a_name_is_not() {
+        assert_eq!(short("3b9efc7f726ad4a67397615f8402cb69"), "3b9efc7f726a");
+        assert_eq!(short("PreToolUse:a-hook-whose-name-32.x"), "PreToolUse:a-hook-whose-name-32.x");
     }
 
     #[test]

@@ -11,10 +11,10 @@ use super::table::Row;
 /// A kind of datum, the column that counts the files which delivered it, and what follows without.
 const DATA: &[(&str, &str, &str)] = &[
     ("n_with_verdicts", "verdicts", "no yield of any gate in them"),
-    ("n_with_finding_identity", "identities of findings", "whether two reports mean the same defect is taken from gate and stage"),
+    ("n_with_finding_identity", "finding identities", "gate and stage stand for the defect"),
     ("n_with_tokens", "token counters", "no tokens and no price"),
     ("n_with_durations", "durations", "no tool time"),
-    ("n_with_gate_costs", "a gate's own cost", "what each gate took is unknown there"),
+    ("n_with_gate_costs", "costs of single gates", "what each gate took is unknown there"),
 ];
 
 /// The list, most far-reaching first.

@@ -19,6 +19,20 @@ pub struct View {
     pub rows: Vec<Vec<Cell>>,
 }
 
+impl View {
+    /// Leaves out figures of which no row knows any; the file still has the column.
+    fn drop_unknown_columns(&mut self) {
+        let unknown = |i: usize| self.rows.iter().all(|row| row.get(i).is_none_or(|cell| cell.text == UNKNOWN));
+        let kept: Vec<bool> = self.columns.iter().enumerate().map(|(i, column)| !column.numeric || !unknown(i)).collect();
+        let mut keep = kept.iter();
+        self.columns.retain(|_| keep.next() != Some(&false));
+        for row in &mut self.rows {
+            let mut keep = kept.iter();
+            row.retain(|_| keep.next() != Some(&false));
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Column {
     pub label: &'static str,
@@ -88,6 +102,7 @@ pub fn views(answers: &Answers) -> Vec<View> {
         sources(answers),
     ];
     out.retain(|v| !v.rows.is_empty());
+    out.iter_mut().for_each(View::drop_unknown_columns);
     out
 }
 
@@ -227,7 +242,7 @@ fn costs(answers: &Answers) -> View {
         id: "costs",
         title: "Gates: what they cost",
         note: "Direct time gives each instant one owner and can be added up; busy time counts overlaps each. Price is of the gate's own model calls whose counters are complete; \
-               ≥ is what can be priced of the others. – is not known, which is not zero.",
+               ≥ is what can be priced of the others. – is not known, which is not zero; figures known of no gate are left out.",
         file: "gate_economics".to_owned(),
         columns: vec![
             word("Gate", "Name of the gate"),

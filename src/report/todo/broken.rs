@@ -2,14 +2,16 @@
 
 use super::{Decides, Rank, Todo};
 use crate::report::answers::{Answers, Span};
-use crate::report::figures::{count, counted, known, millis, tokens};
+use crate::report::figures::{count, counted, millis, tokens};
 use crate::report::gate::Gate;
 use crate::report::rich::{Rich, command};
 
 pub(super) fn add(answers: &Answers, out: &mut Vec<Todo>) {
     for gate in &answers.gates {
-        if gate.n_tolls > 0 {
-            out.push(broken(answers, gate));
+        match gate.kind.as_deref() {
+            _ if gate.n_tolls == 0 => {}
+            Some("human") => out.push(unanswered(answers, gate)),
+            _ => out.push(broken(answers, gate)),
         }
         if gate.n_skipped_required > 0 {
             out.push(skipped(gate));
@@ -42,20 +44,7 @@ fn broken(answers: &Answers, gate: &Gate) -> Todo {
         (0, false) => "it is no control: nothing went unchecked, but what it was to add was missing".to_owned(),
         (n, _) => format!("{} of them stopped the work: a refusal that says nothing about the product", count(n)),
     })];
-    let mut toll_parts = Vec::new();
-    if gate.toll_blocked_ms.is_some() || open > 0 {
-        let still = if open > 0 { format!(", {} never let through again", counted(open, "call", "calls")) } else { String::new() };
-        toll_parts.push(format!("work blocked for {}{still}", known(gate.toll_blocked_ms, millis)));
-    }
-    if let Some(ms) = gate.toll_ms {
-        toll_parts.push(format!("{} of its own time", millis(ms)));
-    }
-    if let Some(n) = gate.toll_output_tokens {
-        toll_parts.push(format!("{} output tokens in refused calls", tokens(n)));
-    }
-    if !toll_parts.is_empty() {
-        evidence.push(Rich::words(format!("toll: {}", toll_parts.join("; "))));
-    }
+    evidence.extend(toll_of(gate, open));
     let grave = gate.is_control() && gate.irreversible == Some(true) && fails_open;
     Todo {
         id: format!("broken_gate:{}", gate.gate_id),
@@ -70,6 +59,45 @@ fn broken(answers: &Answers, gate: &Gate) -> Todo {
         decides: Decides::Repair,
         weight: gate.n_tolls,
         title,
+        evidence,
+        commands: vec![command(&["explain", &gate.gate_id])],
+    }
+}
+
+/// What it cost that it failed to run. `open`: blockages that never ended.
+fn toll_of(gate: &Gate, open: i64) -> Option<Rich> {
+    let mut parts = Vec::new();
+    if let Some(ms) = gate.toll_blocked_ms {
+        parts.push(format!("work blocked for {}", millis(ms)));
+    }
+    if open > 0 {
+        parts.push(format!("{} never let through again", counted(open, "call", "calls")));
+    }
+    if let Some(ms) = gate.toll_ms {
+        parts.push(format!("{} of its own time", millis(ms)));
+    }
+    if let Some(n) = gate.toll_output_tokens {
+        parts.push(format!("{} output tokens in refused calls", tokens(n)));
+    }
+    (!parts.is_empty()).then(|| Rich::words(format!("toll: {}", parts.join("; "))))
+}
+
+/// A person who was not there is no broken gate: an automatic "not available" says nothing of the work.
+fn unanswered(answers: &Answers, gate: &Gate) -> Todo {
+    let toll = answers.rows("toll", Span::Evidence).find(|r| r.text("gate_id") == Some(&gate.gate_id));
+    let mut evidence = vec![Rich::words("an automatic refusal is no person's no: it is counted as toll, never as a stop")];
+    evidence.extend(toll_of(gate, toll.map_or(0, |r| r.n("n_blockages_open"))));
+    Todo {
+        id: format!("unanswered:{}", gate.gate_id),
+        kind: "unanswered",
+        rank: Rank::Minor,
+        decides: Decides::Person,
+        weight: gate.n_tolls,
+        title: Rich::words("See who answers ").name(&gate.gate_id).then(format!(
+            ": nobody did for {} of {}",
+            count(gate.n_tolls),
+            counted(gate.n_gate_runs, "request", "requests")
+        )),
         evidence,
         commands: vec![command(&["explain", &gate.gate_id])],
     }

@@ -98,6 +98,7 @@ const KINDS: &[&str] = &[
     "unreadable",
     "unattributed",
     "human_rejection",
+    "unanswered",
     "false_alarms",
     "recurrence",
     "expensive",

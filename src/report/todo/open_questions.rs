@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{Decides, Rank, Todo, severities};
 use crate::report::answers::{Answers, Span};
 use crate::report::figures::{count, counted, percent};
-use crate::report::rich::{Rich, command};
+use crate::report::rich::{Rich, command, short};
 use crate::report::table::Row;
 
 /// Share of first stops known to be wrong from which a gate deserves a look; fewer than [`FALSE_ALARMS`] prove no habit.
@@ -70,7 +70,7 @@ fn unattributed(product: &[Row]) -> Option<Todo> {
         commands: worst
             .text("problem_id")
             .into_iter()
-            .map(|id| command(&["explain", id]))
+            .map(|id| command(&["explain", short(id)]))
             .chain([command(&["query", "unattributed"])])
             .collect(),
     })
@@ -94,7 +94,7 @@ fn human(product: &[Row]) -> Option<Todo> {
         commands: worst
             .text("problem_id")
             .into_iter()
-            .map(|id| command(&["explain", id]))
+            .map(|id| command(&["explain", short(id)]))
             .chain(["mechanic label FINDING true|false-alarm|duplicate".to_owned()])
             .collect(),
     })
@@ -116,6 +116,6 @@ fn recurrences(answers: &Answers) -> Option<Todo> {
             severities(rows.iter().map(|r| r.text("severity")))
         )),
         evidence: vec![Rich::words("identity: ").names(defects, 3)],
-        commands: worst.text("problem_id").into_iter().map(|id| command(&["explain", id])).collect(),
+        commands: worst.text("problem_id").into_iter().map(|id| command(&["explain", short(id)])).collect(),
     })
 }

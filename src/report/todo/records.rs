@@ -30,7 +30,7 @@ fn quarantine(answers: &Answers) -> Option<Todo> {
         ))
         .name(row.text("reason").unwrap_or("unknown"));
         if let (Some(path), Some(at)) = (row.text("example_path"), row.int("example_line")) {
-            line = line.then(", first at ").name(&format!("{path}:{at}"));
+            line = line.then(", first at ").name(&format!("{}:{at}", tail(path)));
         }
         evidence.push(line);
     }
@@ -50,6 +50,12 @@ fn quarantine(answers: &Answers) -> Option<Todo> {
         evidence,
         commands: vec![command(&["doctor"])],
     })
+}
+
+/// The last parts of a path: enough to find the file, the same wherever the folder stands.
+fn tail(path: &str) -> String {
+    let parts: Vec<&str> = path.split(['/', '\\']).collect();
+    if parts.len() <= 3 { path.to_owned() } else { format!("…/{}", parts[parts.len() - 3..].join("/")) }
 }
 
 fn unreadable(answers: &Answers) -> Option<Todo> {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Decides, Rank, Todo, severities};
 use crate::report::answers::{Answers, Span};
 use crate::report::figures::{count, counted};
-use crate::report::rich::{Rich, command};
+use crate::report::rich::{Rich, command, short};
 use crate::report::table::Row;
 
 pub(super) fn add(answers: &Answers, out: &mut Vec<Todo>) {
@@ -42,17 +42,24 @@ fn blind_spot(answers: &Answers, gate: &str, rows: &[Row], escaped: &BTreeSet<&s
         ));
     }
     let mut evidence = Vec::new();
-    let caught: BTreeSet<&str> = problems.values().filter_map(|r| r.text("caught_by")).filter(|g| *g != gate).collect();
-    if !caught.is_empty() {
-        evidence.push(Rich::words("reported later by ").names(caught, 4));
+    let mut caught: BTreeSet<&str> = problems.values().filter_map(|r| r.text("caught_by")).collect();
+    let itself = caught.remove(gate);
+    match (itself, caught.is_empty()) {
+        (true, true) => evidence.push(Rich::words("reported by no other gate, only by itself at another time")),
+        (true, false) => evidence.push(Rich::words("reported by itself at another time, and by ").names(caught, 4)),
+        (false, false) => evidence.push(Rich::words("reported by ").names(caught, 4)),
+        (false, true) => {}
     }
     if let Some(g) = answers.gates.iter().find(|g| g.gate_id == gate) {
         let stops = g.first_stops().unwrap_or(0);
+        let possible = match g.n_misses_possible.unwrap_or(0) {
+            0 => String::new(),
+            n => format!("; {} more, not proven, not counted", counted(n, "possible miss", "possible misses")),
+        };
         evidence.push(Rich::words(format!(
-            "against {} in {}; {} more, not proven, not counted",
+            "against {} in {}{possible}",
             counted(stops, "first stop", "first stops"),
-            counted(g.n_runs_counted, "run", "runs"),
-            counted(g.n_misses_possible.unwrap_or(0), "possible miss", "possible misses")
+            counted(g.n_runs_counted, "run", "runs")
         )));
     }
     let worst =
@@ -65,7 +72,7 @@ fn blind_spot(answers: &Answers, gate: &str, rows: &[Row], escaped: &BTreeSet<&s
         weight: n_escaped * 1_000 + n,
         title,
         evidence,
-        commands: worst.into_iter().map(|id| command(&["explain", id])).chain([command(&["explain", gate])]).collect(),
+        commands: worst.into_iter().map(|id| command(&["explain", short(id)])).chain([command(&["explain", gate])]).collect(),
     }
 }
 
@@ -99,6 +106,6 @@ fn escapes(answers: &Answers, rows: &[Row]) -> Option<Todo> {
             if n_news == 0 { "none".to_owned() } else { count(n_news) }
         )),
         evidence,
-        commands: worst.text("problem_id").into_iter().map(|id| command(&["explain", id])).collect(),
+        commands: worst.text("problem_id").into_iter().map(|id| command(&["explain", short(id)])).collect(),
     })
 }

@@ -33,7 +33,7 @@ fn a_blind_spot_counts_problems_not_passes_and_names_who_saw_them() {
         todo.title.to_text(),
         "Look at the blind spot of gate_sensors: it passed on 2 problems that were provably there (1 critical, 1 major); 1 of them first seen after merge"
     );
-    assert_eq!(todo.evidence[0].to_text(), "reported later by ci_checks, gate_review");
+    assert_eq!(todo.evidence[0].to_text(), "reported by ci_checks, gate_review");
     assert_eq!(todo.commands, ["mechanic explain aa01", "mechanic explain gate_sensors"]);
 }
 
