@@ -1,4 +1,4 @@
-//! Owns `build`: from an engine and a frame to a finished report, every file of it in memory.
+//! Owns `build`: from the tables of a lake and a frame to a finished report, every file of it in memory.
 
 use std::path::Path;
 
@@ -8,8 +8,9 @@ use super::gather::{GatherError, Gathered, gather};
 use super::manifest::{FILE, FORMAT, Manifest, ids, marks, previous};
 use super::pages::{self, PageError, TableFile};
 use super::plot::{PlotError, plots};
+use crate::config::prices::PriceTable;
 use crate::sql::render::{self, Format};
-use crate::sql::{Engine, SqlError};
+use crate::sql::{SqlError, Tables};
 
 /// A finished report.
 pub struct Report {
@@ -33,8 +34,8 @@ pub enum ReportError {
 }
 
 /// Makes the report that is to stand in `out`; what stands beside `out` is only looked at for an earlier one.
-pub fn build(engine: &Engine, frame: Frame, out: &Path) -> Result<Report, ReportError> {
-    let Gathered { answers, kept, queries } = gather(engine, &frame)?;
+pub fn build(tables: &Tables, prices: &PriceTable, frame: Frame, out: &Path) -> Result<Report, ReportError> {
+    let Gathered { answers, kept, queries } = gather(tables, prices, &frame)?;
     let before = previous(out, &frame.news);
     let compared_with = before.as_ref().and_then(|(path, _)| path.file_name()).map(|n| n.to_string_lossy().into_owned());
     let audit = Audit::new(frame, answers, before.map(|(_, manifest)| manifest));

@@ -1,15 +1,18 @@
 //! Owns the asking: every question of a report put to the engine once, and the answers kept twice: as plain values and as they are written to files.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use super::answers::{Answers, QUESTIONS, Question, Span};
 use super::audit::Frame;
 use super::gate::Gate;
+use super::memory::Memory;
 use super::pages::TableFile;
 use super::table::Table;
+use crate::config::prices::PriceTable;
 use crate::measure::{self, measure};
 use crate::model::time::Ts;
-use crate::sql::{Answer, Engine, SqlError, find};
+use crate::sql::{Answer, Engine, SqlError, Tables, find, query_digest};
 
 /// Why the answers are no report.
 #[derive(Debug, thiserror::Error)]
@@ -34,11 +37,12 @@ pub struct Gathered {
     pub queries: BTreeMap<String, String>,
 }
 
-/// Puts every question.
-pub fn gather(engine: &Engine, frame: &Frame) -> Result<Gathered, GatherError> {
+/// Puts every question. Answers that are remembered from an earlier report on the same lake and spans are not asked for again.
+pub fn gather(tables: &Tables, prices: &PriceTable, frame: &Frame) -> Result<Gathered, GatherError> {
+    let asker = Asker { tables, prices, engine: OnceCell::new(), memory: Memory::of(tables, frame) };
     let mut out = Gathered { answers: Answers::default(), kept: Vec::new(), queries: BTreeMap::new() };
     for question in QUESTIONS {
-        let answer = measure(engine, question.query, window(question.span, frame))?;
+        let answer = asker.ask(&stem(question), question.query, window(question.span, frame))?;
         let table = read(question, &answer)?;
         let title = find(question.query).map_or("", |q| q.title);
         let title = match question.span {
@@ -46,17 +50,50 @@ pub fn gather(engine: &Engine, frame: &Frame) -> Result<Gathered, GatherError> {
             Span::Before => format!("{title}, the span before"),
             Span::Evidence | Span::Lake => title.to_owned(),
         };
-        out.kept.push(Kept {
-            file: TableFile { stem: format!("{}{}", question.span.prefix(), question.query), title, rows: table.rows.len() },
-            answer,
-        });
-        if !out.queries.contains_key(question.query) {
-            out.queries.insert(question.query.to_owned(), engine.cite(question.query, &BTreeMap::new())?.query_digest);
+        out.kept.push(Kept { file: TableFile { stem: stem(question), title, rows: table.rows.len() }, answer });
+        if let Some(query) = find(question.query) {
+            out.queries.insert(question.query.to_owned(), query_digest(query.sql));
         }
         out.answers.insert(question.query, question.span, table);
     }
-    own_evidence(engine, frame, &mut out.answers)?;
+    own_evidence(&asker, frame, &mut out.answers)?;
     Ok(out)
+}
+
+/// Opens the engine when first something is not remembered.
+struct Asker<'a> {
+    tables: &'a Tables,
+    prices: &'a PriceTable,
+    engine: OnceCell<Engine>,
+    memory: Option<Memory>,
+}
+
+impl Asker<'_> {
+    fn ask(&self, stem: &str, query: &str, window: measure::Window) -> Result<Answer, SqlError> {
+        if let Some(known) = self.memory.as_ref().and_then(|m| m.recall(stem)) {
+            return Ok(known);
+        }
+        let answer = measure(self.engine()?, query, window)?;
+        if let Some(memory) = &self.memory {
+            memory.keep(stem, &answer);
+        }
+        Ok(answer)
+    }
+
+    fn engine(&self) -> Result<&Engine, SqlError> {
+        match self.engine.get() {
+            Some(engine) => Ok(engine),
+            None => {
+                let engine = Engine::open(self.tables, self.prices)?;
+                Ok(self.engine.get_or_init(|| engine))
+            }
+        }
+    }
+}
+
+/// Name of the answer's files.
+fn stem(question: &Question) -> String {
+    format!("{}{}", question.span.prefix(), question.query)
 }
 
 fn window(span: Span, frame: &Frame) -> measure::Window {
@@ -79,7 +116,7 @@ fn read(question: &Question, answer: &Answer) -> Result<Table, GatherError> {
 }
 
 /// A gate that changed inside the window has evidence from then on only (DESIGN §8): its row is asked for again, from that moment.
-fn own_evidence(engine: &Engine, frame: &Frame, answers: &mut Answers) -> Result<(), GatherError> {
+fn own_evidence(asker: &Asker<'_>, frame: &Frame, answers: &mut Answers) -> Result<(), GatherError> {
     let mut changed: BTreeMap<String, Ts> = BTreeMap::new();
     for row in answers.rows("decisions", Span::Evidence).filter(|r| r.text("kind") == Some("rule_change")) {
         if let (Some(target), Some(at)) = (row.text("target"), row.time("decided_at")) {
@@ -93,7 +130,7 @@ fn own_evidence(engine: &Engine, frame: &Frame, answers: &mut Answers) -> Result
     }
     for (at, gates) in by_time {
         let since = measure::Window { since: Some(at), until: Some(Ts(frame.evidence.until_us)), sessions: None };
-        let answer = measure(engine, "gate_economics", since)?;
+        let answer = asker.ask(&format!("since_{}_gate_economics", at.0), "gate_economics", since)?;
         let table = read(&QUESTIONS[0], &answer)?;
         for gate in Gate::read_all(&table).into_iter().filter(|g| gates.contains(&g.gate_id)) {
             if let Some(old) = answers.gates.iter_mut().find(|g| g.gate_id == gate.gate_id) {

@@ -12,6 +12,7 @@ pub mod gate;
 pub mod gather;
 pub mod headline;
 pub mod manifest;
+mod memory;
 pub mod pages;
 pub mod plot;
 pub mod rich;

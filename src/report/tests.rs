@@ -7,6 +7,9 @@ use super::pages::{self, TableFile};
 use super::plot::plots;
 use super::testing::{empty, frame, shop};
 use super::text::{WIDTH, summary};
+use crate::config::prices::PriceTable;
+use crate::sql::Cache;
+use crate::sql::testing::World;
 
 fn audit() -> Audit {
     Audit::new(frame(), shop(), None)
@@ -130,21 +133,26 @@ fn seven_clean_runs_are_said_to_prove_little() {
 #[test]
 fn a_report_of_the_sample_lake_is_the_same_to_the_byte_and_has_every_file_it_names() {
     let dir = tempfile::tempdir().unwrap();
-    let world = crate::measure::sample::world();
+    let mut world = crate::measure::sample::world();
     let news = super::window::named_week("2026-W46", &jiff::tz::TimeZone::UTC).unwrap();
-    let at = |name: &str| {
+    let at = |world: &World, name: &str| {
         let frame = super::Frame {
             before: super::window::before(&news, &jiff::tz::TimeZone::UTC).unwrap(),
             evidence: super::window::evidence(&news, &jiff::tz::TimeZone::UTC).unwrap(),
             news: news.clone(),
             ..frame()
         };
-        let report = super::build(&world.engine(), frame, &dir.path().join(name)).unwrap();
+        let report = super::build(&world.tables, &PriceTable::built_in().unwrap(), frame, &dir.path().join(name)).unwrap();
         report.folder.write(&dir.path().join(name)).unwrap();
         report.folder.digests()
     };
-    let first = at("one");
-    assert_eq!(first, at("two"));
+    let first = at(&world, "one");
+    assert_eq!(first, at(&world, "two"));
+    world.tables.cache = Some(Cache { root: dir.path().join("cache"), key: "k".into() });
+    assert_eq!(first, at(&world, "kept"));
+    // Nothing is asked again: the tables are not there any more.
+    world.tables.files.clear();
+    assert_eq!(first, at(&world, "remembered"));
     let page = std::fs::read_to_string(dir.path().join("one/audit.md")).unwrap();
     let linked: Vec<&str> = page.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(target, _)| target).collect();
     assert!(linked.len() > 30, "{linked:?}");

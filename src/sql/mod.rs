@@ -18,5 +18,5 @@ mod tests_views;
 
 pub use cache::Cache;
 pub use catalogue::{Query, find, queries};
-pub use engine::{Answer, Citation, Engine, Tables};
+pub use engine::{Answer, Citation, Engine, Tables, query_digest};
 pub use error::SqlError;
