@@ -1,5 +1,7 @@
 //! Owns the command line: which commands there are, and which exit code an outcome has. One file a command.
 
+#[cfg(feature = "audit")]
+mod audit;
 pub mod discover;
 mod doctor;
 pub mod exit;
@@ -41,6 +43,8 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    #[cfg(feature = "audit")]
+    Audit(audit::Args),
     Doctor(doctor::Args),
     Init(init::Args),
     #[cfg(feature = "audit")]
@@ -62,6 +66,8 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     };
     let lake: &Path = &lake;
     match cli.command {
+        #[cfg(feature = "audit")]
+        Command::Audit(args) => audit::run(lake, &args),
         Command::Doctor(args) => doctor::run(lake, &args),
         Command::Init(args) => init::run(&args),
         #[cfg(feature = "audit")]
