@@ -6,13 +6,19 @@ pub mod discover;
 mod doctor;
 pub mod exit;
 #[cfg(feature = "audit")]
+mod explain;
+#[cfg(feature = "audit")]
 mod fresh;
 #[cfg(feature = "audit")]
 mod ingest;
 mod init;
 #[cfg(feature = "audit")]
+mod label;
+#[cfg(feature = "audit")]
 mod lake;
 pub mod plain;
+#[cfg(feature = "audit")]
+mod prefix;
 #[cfg(feature = "audit")]
 mod query;
 mod schema;
@@ -46,9 +52,13 @@ enum Command {
     #[cfg(feature = "audit")]
     Audit(audit::Args),
     Doctor(doctor::Args),
+    #[cfg(feature = "audit")]
+    Explain(explain::Args),
     Init(init::Args),
     #[cfg(feature = "audit")]
     Ingest(ingest::Args),
+    #[cfg(feature = "audit")]
+    Label(label::Args),
     #[cfg(feature = "audit")]
     Lake(lake::Args),
     #[cfg(feature = "audit")]
@@ -69,9 +79,13 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         #[cfg(feature = "audit")]
         Command::Audit(args) => audit::run(lake, &args),
         Command::Doctor(args) => doctor::run(lake, &args),
+        #[cfg(feature = "audit")]
+        Command::Explain(args) => explain::run(lake, &args),
         Command::Init(args) => init::run(&args),
         #[cfg(feature = "audit")]
         Command::Ingest(args) => ingest::run(lake, &args),
+        #[cfg(feature = "audit")]
+        Command::Label(args) => label::run(lake, &args),
         #[cfg(feature = "audit")]
         Command::Lake(args) => lake::run(lake, &args),
         #[cfg(feature = "audit")]
