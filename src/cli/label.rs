@@ -9,6 +9,7 @@ use clap::ValueEnum;
 use super::plain::{cut, escape};
 use super::{prefix, print};
 use crate::lake::Lake;
+use crate::lake::ingest::{Options, Silent, ingest};
 use crate::model::gate_runs::Finding;
 use crate::model::time::Ts;
 use crate::source::cut_home;
@@ -58,13 +59,17 @@ impl Word {
 }
 
 pub fn run(lake: &Path, args: &Args) -> anyhow::Result<ExitCode> {
-    let findings: Vec<Finding> = Lake::open(lake)?.snapshot()?.read_view()?;
+    let lake = Lake::open(lake)?;
+    let findings: Vec<Finding> = lake.snapshot()?.read_view()?;
     let ids = findings.iter().map(|f| f.finding_id.as_str());
     let id = prefix::resolve("finding", &args.finding, ids, "`mechanic explain problem ID` shows those of a problem")?;
     let Some(finding) = findings.iter().find(|f| f.finding_id == id) else { anyhow::bail!("finding {id} vanished while it was read") };
     let now = Ts(jiff::Timestamp::now().as_microsecond());
     let label = Label::new(finding.finding_id.clone(), args.label.judgement(), args.why.clone(), args.by.clone().or_else(user), now);
     append(&args.file, &label).with_context(|| format!("append to {}", args.file.display()))?;
+    // The label counts at once, wherever the file is and whatever the next audit reads.
+    ingest(&lake, std::slice::from_ref(&args.file), &Options::at(now), &Silent)
+        .with_context(|| format!("the label is kept in {}; read it into the lake with `mechanic ingest {0}`", args.file.display()))?;
     print(&said(finding, &label, &args.file))?;
     Ok(ExitCode::SUCCESS)
 }
@@ -79,7 +84,7 @@ fn said(finding: &Finding, label: &Label, file: &Path) -> String {
     let lines = [
         format!("Labelled finding {} `{}`.", finding.finding_id, label.label.as_str()),
         format!("  gate {}, defect {}, said {at}", escape(&finding.gate_id), escape(&finding.fingerprint)),
-        format!("  kept in {}; it counts from the next ingest of that file", escape(&cut_home(&file.to_string_lossy()))),
+        format!("  kept in {} and counted from now on", escape(&cut_home(&file.to_string_lossy()))),
     ];
     lines.map(|l| cut(&l, 100) + "\n").concat()
 }
