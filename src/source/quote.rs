@@ -60,6 +60,9 @@ pub struct Quote {
 pub struct Field {
     pub name: String,
     pub text: String,
+    /// Whether the field is what the record says, not what it is called.
+    #[serde(skip)]
+    pub said: bool,
 }
 
 impl Quote {
@@ -163,7 +166,7 @@ fn entries(input: &Input, lines: &BTreeSet<i64>) -> io::Result<BTreeMap<i64, Quo
 fn words(bytes: &[u8]) -> Vec<Field> {
     match serde_json::from_slice::<Value>(bytes) {
         Ok(value) if value.is_object() || value.is_array() => fields_of(&value),
-        _ => vec![Field { name: String::new(), text: shorten(&String::from_utf8_lossy(bytes)) }],
+        _ => vec![Field { name: String::new(), text: shorten(&String::from_utf8_lossy(bytes)), said: true }],
     }
 }
 
@@ -215,7 +218,11 @@ fn fields_of(value: &Value) -> Vec<Field> {
     let mut leaves = Vec::new();
     flatten("", value, &mut leaves);
     leaves.sort_by_key(|(path, _)| rank(path));
-    leaves.into_iter().take(FIELDS).map(|(path, text)| Field { name: shorten(&path), text: shorten(&text) }).collect()
+    leaves
+        .into_iter()
+        .take(FIELDS)
+        .map(|(path, text)| Field { said: rank(&path) == 0, name: shorten(&path), text: shorten(&text) })
+        .collect()
 }
 
 fn rank(path: &str) -> u8 {
@@ -327,7 +334,7 @@ mod tests {
         let path = dir.path().join("feature_list.json");
         fs::write(&path, "{\n \"version\": 1,\n \"features\": [\n {\"title\": \"a\"},\n {\"title\": \"b\"}\n]}\n").unwrap();
         let source = source_of(&path);
-        assert_eq!(one(&source, 2).fields, [Field { name: "title".into(), text: "b".into() }]);
+        assert_eq!(one(&source, 2).fields, [Field { name: "title".into(), text: "b".into(), said: true }]);
         assert_eq!(one(&source, 3).state, State::Missing);
     }
 

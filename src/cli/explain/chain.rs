@@ -1,9 +1,9 @@
 //! Owns the chains behind figures: of a gate its first stops and proven misses, of a problem everything from the first finding to the
 //! pass that closed it, of a run its members and gate runs. Each link stands with file and line.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::evidence::Evidence;
@@ -27,7 +27,8 @@ pub struct Place {
 /// One link of a chain.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Link {
-    /// What it is to the chain (`first detection`, `first stop, enforced`, `miss, proven`, `gate run` …); may be several things at once.
+    /// What it is to the chain (`first detection`, `first stop, enforced`, `miss, proven` …), maybe several things at once; empty for a
+    /// mere gate run.
     pub is: Vec<String>,
     pub at: Option<String>,
     pub gate: String,
@@ -52,8 +53,9 @@ pub struct GateChain {
     pub kind: Option<&'static str>,
     pub mode: Option<&'static str>,
     pub declared_in: Option<String>,
-    /// The row of the query `gate_economics`, without empty columns.
-    pub figures: BTreeMap<String, Value>,
+    /// The row of the query `gate_economics`, in its order, without empty columns.
+    #[serde(serialize_with = "as_object")]
+    pub figures: Vec<(String, Value)>,
     /// Every problem the gate stopped first, by time; those not about the product too.
     pub first_stops: Vec<Link>,
     pub misses: Vec<Link>,
@@ -115,7 +117,7 @@ pub struct Member {
 }
 
 impl Evidence {
-    pub fn gate_chain(&self, gate_id: &str, figures: BTreeMap<String, Value>) -> GateChain {
+    pub fn gate_chain(&self, gate_id: &str, figures: Vec<(String, Value)>) -> GateChain {
         let declared = self.gates.iter().find(|g| g.gate_id == gate_id);
         let at = |encounter: Encounter| {
             let mut met: Vec<&GateProblem> = self.met.iter().filter(|m| m.gate_id == gate_id && m.encounter == encounter).collect();
@@ -236,11 +238,7 @@ impl Evidence {
             observes: run.observes.clone(),
             members,
             problems: problems.iter().filter_map(problem_link).collect(),
-            gate_runs: self
-                .gate_runs_of(&run.run_id)
-                .into_iter()
-                .map(|g| Link { is: vec!["gate run".to_owned()], ..self.link(g, None, None) })
-                .collect(),
+            gate_runs: self.gate_runs_of(&run.run_id).into_iter().map(|g| self.link(g, None, None)).collect(),
         }
     }
 
@@ -313,6 +311,10 @@ impl Evidence {
             place: Some(Place { file: self.path_of(source_id).to_owned(), line, source_id: source_id.clone(), quote: None }),
         }
     }
+}
+
+fn as_object<S: Serializer>(pairs: &[(String, Value)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(pairs.iter().map(|(key, value)| (key, value)))
 }
 
 fn miss_word(met: &GateProblem) -> String {

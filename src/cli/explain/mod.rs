@@ -199,7 +199,7 @@ fn list(evidence: &Evidence, kind: Kind) -> String {
 }
 
 /// The row of one gate, without its empty columns.
-fn figures(answer: &Answer, gate: &str) -> BTreeMap<String, Value> {
+fn figures(answer: &Answer, gate: &str) -> Vec<(String, Value)> {
     for batch in &answer.batches {
         let Some(ids) = batch.column_by_name("gate_id") else { continue };
         if let Some(row) = (0..batch.num_rows()).find(|row| text_of(ids, *row) == gate) {
@@ -207,7 +207,7 @@ fn figures(answer: &Answer, gate: &str) -> BTreeMap<String, Value> {
             return columns.filter_map(|(field, column)| Some((field.name().clone(), value(column, row)?))).collect();
         }
     }
-    BTreeMap::new()
+    Vec::new()
 }
 
 /// A cell as JSON; `None` where it is NULL.

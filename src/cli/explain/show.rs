@@ -11,6 +11,14 @@ use crate::source::quote::{Quote, State};
 const WIDTH: usize = 100;
 /// Fields quoted of one record.
 const FIELDS: usize = 4;
+/// What a link is shown in: its own id is not repeated at each link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Within {
+    Gate,
+    Problem,
+    Run,
+}
+
 /// Links listed of one kind unless all are asked for.
 pub const LISTED: usize = 20;
 
@@ -22,8 +30,8 @@ pub fn gate(chain: &GateChain, all: bool) -> String {
         line(&mut out, &format!("  declared in {}", escape(file)));
     }
     figures(&mut out, chain);
-    links(&mut out, "First stops", &chain.first_stops, all);
-    links(&mut out, "Misses", &chain.misses, all);
+    links(&mut out, "First stops", &chain.first_stops, Within::Gate, all);
+    links(&mut out, "Misses", &chain.misses, Within::Gate, all);
     out
 }
 
@@ -77,7 +85,7 @@ pub fn problem(chain: &ProblemChain, all: bool) -> String {
     } else {
         format!("Chain ({n} of {} findings could be placed in it)", chain.n_findings)
     };
-    links(&mut out, &title, &chain.chain, all);
+    links(&mut out, &title, &chain.chain, Within::Problem, all);
     if !chain.never_ran.is_empty() {
         pair(&mut out, "never ran here", &chain.never_ran.iter().map(|g| escape(g)).collect::<Vec<_>>().join(", "));
     }
@@ -110,8 +118,8 @@ pub fn run(chain: &RunChain, all: bool) -> String {
         line(&mut out, &format!("  {:<10} {:<12} {}", member.kind, member.link_basis, escape(&member.id)));
     }
     rest(&mut out, chain.members.len() - shown);
-    links(&mut out, "Problems", &chain.problems, all);
-    links(&mut out, "Gate runs", &chain.gate_runs, all);
+    links(&mut out, "Problems", &chain.problems, Within::Run, all);
+    links(&mut out, "Gate runs", &chain.gate_runs, Within::Run, all);
     out
 }
 
@@ -119,11 +127,11 @@ fn named_run(run: &str, task: Option<&str>) -> String {
     task.map_or_else(|| short(run), |task| format!("{} (issue {})", short(run), escape(task)))
 }
 
-fn links(out: &mut String, title: &str, links: &[Link], all: bool) {
+fn links(out: &mut String, title: &str, links: &[Link], within: Within, all: bool) {
     let _ = writeln!(out, "\n{title}: {}", if links.is_empty() { "none".to_owned() } else { links.len().to_string() });
     let shown = if all { links.len() } else { links.len().min(LISTED) };
     for link in links.iter().take(shown) {
-        show_link(out, link);
+        show_link(out, link, within);
     }
     rest(out, links.len() - shown);
 }
@@ -134,28 +142,38 @@ fn rest(out: &mut String, n: usize) {
     }
 }
 
-fn show_link(out: &mut String, link: &Link) {
-    let mut head = format!("  {}  {}", link.at.as_deref().unwrap_or("time unknown"), escape(&link.is.join("; ")));
-    if link.is.iter().any(|i| i == "gate run") {
-        head = format!("  {}", link.at.as_deref().unwrap_or("time unknown"));
-    }
-    let _ = write!(head, "  {}", escape(&link.gate));
+fn show_link(out: &mut String, link: &Link, within: Within) {
+    let mut head = format!("  {}", link.at.as_deref().unwrap_or("time unknown"));
+    let mut gate = escape(&link.gate);
     if let Some(rule) = link.rule.as_deref().filter(|r| *r != link.gate) {
-        let _ = write!(head, " / {}", escape(rule));
+        let _ = write!(gate, " / {}", escape(rule));
     }
     if let Some(verdict) = link.verdict {
-        let _ = write!(head, ": {verdict}");
+        let _ = write!(gate, ": {verdict}");
     }
-    line(out, &head);
+    if !link.is.is_empty() {
+        let _ = write!(head, "  {}", escape(&link.is.join("; ")));
+    }
+    if head.chars().count() + gate.chars().count() + 2 <= WIDTH {
+        line(out, &format!("{head}  {gate}"));
+    } else {
+        line(out, &head);
+        line(out, &format!("      {gate}"));
+    }
     let mut about = Vec::new();
     about.extend(link.unit.as_deref().map(|u| format!("unit {}", escape(u))));
     about.extend(link.severity.map(str::to_owned));
     about.extend(link.about.filter(|a| *a != "product").map(|a| format!("about {a}")));
-    about.extend(link.run.as_deref().map(|r| format!("run {}", named_run(r, link.task.as_deref()))));
-    about.extend(link.problem.as_deref().map(|p| format!("problem {}", short(p))));
-    about.extend(link.finding.as_deref().map(|f| format!("finding {}", short(f))));
-    if !about.is_empty() {
-        line(out, &format!("      {}", about.join(", ")));
+    let mut ids = Vec::new();
+    if within == Within::Gate {
+        ids.extend(link.run.as_deref().map(|r| format!("run {}", named_run(r, link.task.as_deref()))));
+    }
+    if within != Within::Problem {
+        ids.extend(link.problem.as_deref().map(|p| format!("problem {}", short(p))));
+    }
+    ids.extend(link.finding.as_deref().map(|f| format!("finding {}", short(f))));
+    for part in [about, ids].into_iter().filter(|p| !p.is_empty()) {
+        line(out, &format!("      {}", part.join(", ")));
     }
     if let Some(place) = &link.place {
         line(out, &format!("      {}:{}", cut_middle(&escape(&place.file), WIDTH - 16), place.line));
@@ -178,7 +196,8 @@ fn show_quote(out: &mut String, quote: &Quote) {
     if let Some(said) = said {
         line(out, &format!("      ({said})"));
     }
-    for field in quote.fields.iter().take(FIELDS) {
+    let said = quote.fields.iter().filter(|f| f.said).count();
+    for field in quote.fields.iter().take(if said > 0 { said.min(FIELDS) } else { 2 }) {
         let name = if field.name.is_empty() { String::new() } else { format!("{}: ", escape(&field.name)) };
         quoted(out, &format!("{name}{}", escape(&field.text)));
     }

@@ -1,6 +1,6 @@
 //! Explains the demo: its traces are read and attributed, and the chains are held against what attribution says.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 use super::*;
@@ -114,7 +114,7 @@ fn first_stops_of_all_gates_are_those_of_all_problems_and_each_names_run_unit_ti
     let evidence = demo();
     let mut problems: Vec<String> = Vec::new();
     for gate in gate_ids(&evidence) {
-        let chain = evidence.gate_chain(gate, BTreeMap::new());
+        let chain = evidence.gate_chain(gate, Vec::new());
         for link in &chain.first_stops {
             assert!(link.run.is_some() && link.at.is_some() && link.place.is_some(), "{link:#?}");
             problems.extend(link.problem.clone());
