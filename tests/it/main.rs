@@ -1,5 +1,6 @@
 //! The one integration-test binary: each module is one promise of the program, checked through the binary.
 
+mod audit;
 mod demo;
 mod hand;
 mod support;
