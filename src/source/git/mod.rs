@@ -49,7 +49,9 @@ impl Source for GitSource {
     }
 
     fn state(&self, input: &Input) -> Option<String> {
-        state::references_digest(input.path.parent()?)
+        // References that cannot all be read are taken for changed: better read again than missed.
+        let unknown = || format!("unknown at {}", jiff::Timestamp::now());
+        Some(state::references_digest(input.path.parent()?).unwrap_or_else(unknown))
     }
 
     fn read(&self, input: &Input, out: &mut Emitter<'_>) -> anyhow::Result<()> {
