@@ -105,7 +105,7 @@ pub trait Cell: Sized {
     fn read(array: &ArrayRef, row: usize) -> Option<Self>;
 }
 
-fn valid<'a, A: 'static>(array: &'a ArrayRef, row: usize) -> Option<&'a A> {
+fn valid<A: 'static>(array: &ArrayRef, row: usize) -> Option<&A> {
     if array.is_null(row) { None } else { array.as_any().downcast_ref::<A>() }
 }
 

@@ -21,6 +21,7 @@ pub struct World {
 }
 
 impl World {
+    #[expect(clippy::new_without_default, reason = "a folder is made: nothing that a default should do")]
     pub fn new() -> World {
         World { folder: tempfile::tempdir().unwrap(), tables: Tables::default(), n_files: 0 }
     }

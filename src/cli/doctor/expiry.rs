@@ -74,6 +74,6 @@ mod tests {
         assert_eq!(days(), 7);
         write(project.join(".claude/settings.local.json"), "not json");
         assert_eq!(days(), 7);
-        assert_eq!(Expiry::new(&[home.clone()], &project).of(&copy), None);
+        assert_eq!(Expiry::new(std::slice::from_ref(&home), &project).of(&copy), None);
     }
 }

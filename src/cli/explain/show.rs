@@ -41,7 +41,7 @@ fn figures(out: &mut String, chain: &GateChain) {
     let shown: Vec<(&String, String)> = chain
         .figures
         .iter()
-        .filter(|(name, value)| always.contains(&name.as_str()) || !(value.is_null() || *value == Value::from(0)))
+        .filter(|(name, value)| always.contains(&name.as_str()) || !(value.is_null() || value.as_i64() == Some(0)))
         .filter(|(_, value)| value.is_number())
         .map(|(name, value)| (name, value.to_string()))
         .collect();

@@ -82,7 +82,7 @@ pub(super) fn plan(lake: &Lake, ledger: &Ledger, paths: &[PathBuf], options: &Op
     // A path that is no more but was ingested before has vanished; one that never was is a mistake.
     let walked_paths: Vec<PathBuf> =
         paths.iter().zip(&roots).filter(|(path, root)| path.exists() || !known_under(root)).map(|(path, _)| path.clone()).collect();
-    let walked = walk::walk(&walked_paths, &[lake.root.clone()]).map_err(IngestError::Path)?;
+    let walked = walk::walk(&walked_paths, std::slice::from_ref(&lake.root)).map_err(IngestError::Path)?;
     let unentered: Vec<String> = walked.unreadable.iter().map(|(path, _)| shown(path)).collect();
     report.unreadable = unentered.iter().cloned().zip(walked.unreadable.iter().map(|(_, why)| why.clone())).collect();
 
