@@ -323,4 +323,23 @@ mod tests {
         let lost = other.commit(&Change { remove: [new.name].into(), ..Change::default() });
         assert!(lost.unwrap_err().to_string().contains("try again"));
     }
+
+    #[test]
+    fn a_column_that_came_later_is_added_and_reads_as_null_before() {
+        use crate::model::cell::Kind;
+        use crate::model::record::{ColumnDef, Layer};
+        const OLD: &TableDef = &TableDef { columns: &[Warning::TABLE.columns[0], Warning::TABLE.columns[2]], ..*Warning::TABLE };
+        const LATER: ColumnDef = ColumnDef { name: "later", kind: Kind::ListUtf8, nullable: true, doc: "" };
+        const NEW: &TableDef = &TableDef { columns: &[Warning::TABLE.columns[0], Warning::TABLE.columns[2], LATER], ..*Warning::TABLE };
+        assert_eq!(OLD.layer, Layer::Fact);
+        let dir = tempfile::tempdir().unwrap();
+        let (disk, engine) = (Disk::default(), LocalEngine::new(Disk::default()));
+        let mut table = Table::open(dir.path(), OLD, &engine, &disk, None).unwrap();
+        table.commit(&Change::default()).unwrap();
+        let mut table = Table::open(dir.path(), NEW, &engine, &disk, None).unwrap();
+        table.commit(&Change { add: vec![written(&disk, dir.path(), 2)], ..Change::default() }).unwrap();
+        let table = Table::open(dir.path(), NEW, &engine, &disk, None).unwrap();
+        assert!(table.state.as_ref().unwrap().schema().field("later").is_some());
+        assert_eq!((table.version(), table.files().unwrap().len()), (Some(1), 1));
+    }
 }
