@@ -326,6 +326,33 @@ fn killed_while_files_are_read_again_every_file_is_the_old_or_the_new_one() {
 }
 
 #[test]
+fn a_reader_sees_whole_files_while_others_are_read_again() {
+    let world = World::filled();
+    let lake = world.lake("lake");
+    run(&lake, &[world.logs()]);
+    let done = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            let mut views = 0;
+            while !done.load(Ordering::Relaxed) {
+                let seen = lake.snapshot().unwrap().read::<GuardEvent>().unwrap();
+                let rounds: Vec<&str> = seen.iter().filter_map(|e| e.event.strip_prefix("round ")).collect();
+                assert!(rounds.is_empty() || (rounds.len() == 2 && rounds[0] == rounds[1]), "{rounds:?}");
+                assert!(seen.iter().any(|e| e.event == "four"), "what did not change is always there");
+                views += 1;
+            }
+            views
+        });
+        for round in 0..30 {
+            world.write("a.log", &format!("round {round}\nround {round}\n"));
+            run(&world.lake("lake"), &[world.logs()]);
+        }
+        done.store(true, Ordering::Relaxed);
+        assert!(reader.join().unwrap() > 3);
+    });
+}
+
+#[test]
 fn superseded_rows_and_small_files_are_compacted_away_and_nobody_sees_a_difference() {
     let world = World::filled();
     let lake = world.lake("lake");
