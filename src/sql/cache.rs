@@ -48,16 +48,26 @@ impl Cache {
         Ok(())
     }
 
+    /// Removes what other snapshots left: only folders named as keys are, and only in a folder of our own, never through a link.
     fn remove_old(&self) {
+        if self.root.is_symlink() {
+            return;
+        }
         let Ok(entries) = fs::read_dir(&self.root) else { return };
         let now = SystemTime::now();
-        for path in entries.filter_map(Result::ok).map(|e| e.path()).filter(|p| *p != self.folder()) {
+        let ours = |e: &fs::DirEntry| e.file_type().is_ok_and(|t| t.is_dir()) && is_key(&e.file_name().to_string_lossy());
+        for path in entries.filter_map(Result::ok).filter(ours).map(|e| e.path()).filter(|p| *p != self.folder()) {
             if age(&path, now).is_some_and(|age| age > KEEP) {
                 // A folder that cannot be removed now is tried again at the next snapshot.
                 let _ = fs::remove_dir_all(&path);
             }
         }
     }
+}
+
+/// Keys are digests: 32 lower-case hex digits.
+fn is_key(name: &str) -> bool {
+    name.len() == 32 && name.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 fn age(path: &Path, now: SystemTime) -> Option<Duration> {
@@ -92,6 +102,33 @@ mod tests {
             let (a, b) = (measure(&second, name, Window::ALL).unwrap().schema, measure(&plain, name, Window::ALL).unwrap().schema);
             assert_eq!(a, b, "{name}");
         }
+    }
+
+    #[test]
+    fn only_old_folders_of_other_snapshots_are_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let old = SystemTime::now() - 2 * KEEP;
+        let (theirs, snapshot) = (folder.path().join("alternatives"), folder.path().join("0123456789abcdef0123456789abcdef"));
+        for path in [&theirs, &snapshot] {
+            fs::create_dir(path).unwrap();
+            File::open(path).unwrap().set_modified(old).unwrap();
+        }
+        let cache = Cache { root: folder.path().to_owned(), key: "k".into() };
+        cache.remove_old();
+        assert!(theirs.is_dir() && !snapshot.exists());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nothing_is_removed_through_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let other = folder.path().join("other");
+        let inside = other.join("0123456789abcdef0123456789abcdef");
+        fs::create_dir_all(&inside).unwrap();
+        File::open(&inside).unwrap().set_modified(SystemTime::now() - 2 * KEEP).unwrap();
+        std::os::unix::fs::symlink(&other, folder.path().join("cache")).unwrap();
+        Cache { root: folder.path().join("cache"), key: "k".into() }.remove_old();
+        assert!(inside.is_dir());
     }
 
     #[test]

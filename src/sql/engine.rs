@@ -53,7 +53,8 @@ impl Tables {
             version: snapshot.version("sources"),
             facts_digest,
             derived_digest,
-            cache: cache.map(|root| Cache { root, key }),
+            // Through a link the lake would write, and tidy up, somewhere else.
+            cache: cache.filter(|root| !root.is_symlink()).map(|root| Cache { root, key }),
         }
     }
 
