@@ -54,7 +54,9 @@ pub fn summary(audit: &Audit, written: &[String]) -> String {
 }
 
 fn gates(out: &mut String, audit: &Audit) {
-    let seen: Vec<&Gate> = audit.answers.gates.iter().filter(|g| g.n_gate_runs > 0).collect();
+    let mut seen: Vec<&Gate> = audit.answers.gates.iter().filter(|g| g.n_gate_runs > 0).collect();
+    // What has a yield comes first, each part in the harness's own order.
+    seen.sort_by_key(|g| !g.is_control());
     section(out, "Gates");
     if seen.is_empty() {
         bullet(out, "no gate run is recorded in these weeks");

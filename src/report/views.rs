@@ -106,8 +106,15 @@ pub fn views(answers: &Answers) -> Vec<View> {
     out
 }
 
+/// Gates that ran: controls first, each part in the harness's own order.
+fn seen(answers: &Answers) -> Vec<&Gate> {
+    let mut seen: Vec<&Gate> = answers.gates.iter().filter(|g| g.n_gate_runs > 0).collect();
+    seen.sort_by_key(|g| !g.is_control());
+    seen
+}
+
 fn gates(answers: &Answers) -> View {
-    let rows = answers.gates.iter().filter(|g| g.n_gate_runs > 0).map(|g| {
+    let rows = seen(answers).into_iter().map(|g| {
         vec![
             Cell::name(Some(&g.gate_id)),
             Cell::plain(kind(g)),
@@ -126,7 +133,7 @@ fn gates(answers: &Answers) -> View {
     View {
         id: "gates",
         title: "Gates: what they stopped",
-        note: "Over the evidence, in the harness's own order. n is the number of runs in which the gate gave a verdict that counts; a first stop is credit under one order, not proof \
+        note: "Over the evidence; controls first, in the harness's own order. n is the number of runs in which the gate gave a verdict that counts; a first stop is credit under one order, not proof \
                that nothing else would have stopped it. Zero first stops prove nothing: the bound says how many of 100 runs could still have one (exact, one-sided, 95 %). \
                What is no control has no yield, only a cost.",
         file: "gate_economics".to_owned(),
@@ -218,7 +225,7 @@ fn quiet(value: Option<i64>) -> Cell {
 }
 
 fn costs(answers: &Answers) -> View {
-    let rows = answers.gates.iter().filter(|g| g.n_gate_runs > 0).map(|g| {
+    let rows = seen(answers).into_iter().map(|g| {
         let each = match (g.own_ms(), g.first_stops()) {
             (Some(ms), Some(n)) if n > 0 => Some(ms / n),
             _ => None,

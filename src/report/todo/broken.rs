@@ -7,10 +7,12 @@ use crate::report::gate::Gate;
 use crate::report::rich::{Rich, command};
 
 pub(super) fn add(answers: &Answers, out: &mut Vec<Todo>) {
+    let mut harmless = Vec::new();
     for gate in &answers.gates {
         match gate.kind.as_deref() {
             _ if gate.n_tolls == 0 => {}
             Some("human") => out.push(unanswered(answers, gate)),
+            _ if !gate.is_control() && stopped_by(answers, gate) == 0 => harmless.push(gate),
             _ => out.push(broken(answers, gate)),
         }
         if gate.n_skipped_required > 0 {
@@ -20,11 +22,42 @@ pub(super) fn add(answers: &Answers, out: &mut Vec<Todo>) {
             out.push(vacuous(gate));
         }
     }
+    match harmless.as_slice() {
+        [] => {}
+        [gate] => out.push(broken(answers, gate)),
+        several => out.push(broken_together(several)),
+    }
+}
+
+/// Gate runs that failed to run after which the work stopped.
+fn stopped_by(answers: &Answers, gate: &Gate) -> i64 {
+    answers.rows("toll", Span::Evidence).find(|r| r.text("gate_id") == Some(&gate.gate_id)).map_or(0, |r| r.n("n_stopped_work"))
+}
+
+/// Gates that are no controls and stopped nothing by failing: one thing to do, however many they are.
+fn broken_together(gates: &[&Gate]) -> Todo {
+    let failed: i64 = gates.iter().map(|g| g.n_tolls).sum();
+    let all: i64 = gates.iter().map(|g| g.n_gate_runs).sum();
+    Todo {
+        id: "broken_gate:no_control".to_owned(),
+        kind: "broken_gate",
+        rank: Rank::Minor,
+        decides: Decides::Repair,
+        weight: failed,
+        title: Rich::words(format!("Repair {} that are no controls: ", counted(gates.len() as i64, "gate", "gates")))
+            .names(gates.iter().map(|g| g.gate_id.as_str()), 4),
+        evidence: vec![Rich::words(format!(
+            "{} of {} failed to run; nothing went unchecked, but what they were to add was missing",
+            count(failed),
+            counted(all, "gate run", "gate runs")
+        ))],
+        commands: gates.iter().take(2).map(|g| command(&["explain", &g.gate_id])).collect(),
+    }
 }
 
 fn broken(answers: &Answers, gate: &Gate) -> Todo {
     let toll = answers.rows("toll", Span::Evidence).find(|r| r.text("gate_id") == Some(&gate.gate_id));
-    let stopped = toll.map_or(0, |r| r.n("n_stopped_work"));
+    let stopped = stopped_by(answers, gate);
     let open = toll.map_or(0, |r| r.n("n_blockages_open"));
     let fails_open = gate.is_control() && stopped == 0;
     let mut how = Vec::new();

@@ -48,7 +48,7 @@ fn quarantine(answers: &Answers) -> Option<Todo> {
         ))
         .name(most.text("reason").unwrap_or("unknown")),
         evidence,
-        commands: vec![command(&["doctor"])],
+        commands: vec![command(&["query", "quarantine_summary"])],
     })
 }
 
@@ -68,7 +68,7 @@ fn unreadable(answers: &Answers) -> Option<Todo> {
         weight: failed,
         title: Rich::words(format!("Make {} readable: nothing of them is in this report", counted(failed, "file", "files"))),
         evidence: Vec::new(),
-        commands: vec![command(&["doctor"])],
+        commands: vec![command(&["sql", "select path from sources where state = 'failed' order by path"])],
     })
 }
 

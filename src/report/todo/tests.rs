@@ -47,6 +47,21 @@ fn a_gate_that_crashes_shows_its_toll_and_whether_it_let_all_through() {
 }
 
 #[test]
+fn broken_gates_that_are_no_controls_are_one_thing_to_do() {
+    let mut answers = empty();
+    let gates = table(
+        "gate_id | purpose | n_gate_runs | n_crashed | n_tolls
+         SessionStart:a.sh | context | 3 | 3 | 3
+         Stop:b.sh | recorder | 9 | 1 | 1",
+    );
+    answers.insert("gate_economics", Span::Evidence, gates);
+    let all = todos(&answers);
+    assert_eq!(all.iter().map(|t| t.id.as_str()).collect::<Vec<_>>(), ["broken_gate:no_control"]);
+    assert_eq!(all[0].title.to_text(), "Repair 2 gates that are no controls: SessionStart:a.sh, Stop:b.sh");
+    assert!(all[0].evidence[0].to_text().starts_with("4 of 12 gate runs failed to run"));
+}
+
+#[test]
 fn a_gate_before_the_irreversible_that_crashes_open_is_critical() {
     let mut answers = empty();
     let mut gates = table(
