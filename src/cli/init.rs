@@ -146,21 +146,21 @@ mod tests {
 
     fn places() -> Vec<Place> {
         vec![
-            Place { what: "delivery traces", path: PathBuf::from("/work/loom/.copilot-tracking/issues") },
+            Place { what: "delivery traces", path: PathBuf::from("/srv/loom/.copilot-tracking/issues") },
             Place { what: "Copilot sessions", path: PathBuf::from("/elsewhere/a \"b\"\\c\n[[price]]\u{7f}") },
         ]
     }
 
     #[test]
     fn the_file_as_written_changes_nothing() {
-        let text = compose(&places(), Path::new("/work/loom"));
+        let text = compose(&places(), Path::new("/srv/loom"));
         assert!(text.lines().all(|l| l.is_empty() || l.starts_with('#')), "{text}");
-        assert_eq!(Config::parse(&text, Path::new("/work/loom/mechanic.toml")).unwrap().digest(), Config::default().digest());
+        assert_eq!(Config::parse(&text, Path::new("/srv/loom/mechanic.toml")).unwrap().digest(), Config::default().digest());
     }
 
     #[test]
     fn the_file_with_every_line_made_active_is_valid_and_names_what_was_found() {
-        let text = compose(&places()[..1], Path::new("/work/loom"));
+        let text = compose(&places()[..1], Path::new("/srv/loom"));
         // Text lines of comments begin with a capital letter or go on from one; keys, tables and array items do not.
         let active = |l: &str| {
             let l = l.trim_start_matches('#').trim_start();
@@ -170,8 +170,8 @@ mod tests {
         };
         assert!(quoted("a\n\u{7f}\"").parse::<toml::Value>().is_ok_and(|v| v.as_str() == Some("a\n\u{7f}\"")));
         let toml: String = text.lines().filter(|l| active(l)).map(|l| l.trim_start_matches('#').trim_start().to_owned() + "\n").collect();
-        let config = Config::parse(&toml, Path::new("/work/loom/mechanic.toml")).unwrap();
-        assert_eq!(config.paths, [PathBuf::from("/work/loom/.copilot-tracking/issues")]);
+        let config = Config::parse(&toml, Path::new("/srv/loom/mechanic.toml")).unwrap();
+        assert_eq!(config.paths, [PathBuf::from("/srv/loom/.copilot-tracking/issues")]);
         assert_eq!((config.prices.len(), config.severity.len(), config.profiles.len()), (1, 4, 1));
         let defaults = Config::default();
         assert_eq!((config.severity, config.timezone, config.content), (defaults.severity, defaults.timezone, defaults.content));

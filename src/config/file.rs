@@ -318,7 +318,7 @@ mod tests {
     use crate::model::vocabulary::Mode;
 
     fn parse(text: &str) -> Result<Config, ConfigError> {
-        Config::parse(text, Path::new("/work/loom/mechanic.toml"))
+        Config::parse(text, Path::new("/srv/loom/mechanic.toml"))
     }
 
     fn error(text: &str) -> String {
@@ -339,8 +339,8 @@ mod tests {
              [[profile.agent-delivery-harness.gate]]\nid = \"gate_review\"\nmode = \"warn\"\n",
         )
         .unwrap();
-        assert_eq!(config.paths, [PathBuf::from("/work/loom/traces"), PathBuf::from("/var/log/agents")]);
-        assert_eq!((config.timezone.as_str(), config.lake.as_deref()), ("Europe/Berlin", Some(Path::new("/work/loom/lake"))));
+        assert_eq!(config.paths, [PathBuf::from("/srv/loom/traces"), PathBuf::from("/var/log/agents")]);
+        assert_eq!((config.timezone.as_str(), config.lake.as_deref()), ("Europe/Berlin", Some(Path::new("/srv/loom/lake"))));
         assert_eq!(config.content, ContentMode::Redacted);
         assert_eq!((config.severity[&Severity::Major], config.severity[&Severity::Critical]), (5.0, 10.0));
         let price = &config.prices[0];
