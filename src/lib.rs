@@ -1,4 +1,4 @@
-//! harness-mechanic: from recorded evidence alone, what every gate of a coding-agent harness costs, what it alone caught,
+//! Owns the crate: from recorded evidence alone, what every gate of a coding-agent harness costs, what it alone caught,
 //! and what removing it would risk.
 
 #[cfg(feature = "audit")]
@@ -10,6 +10,7 @@ pub mod lake;
 #[cfg(feature = "audit")]
 pub mod measure;
 pub mod model;
+pub mod plain;
 #[cfg(feature = "audit")]
 pub mod report;
 pub mod source;

@@ -123,7 +123,7 @@ impl Asked {
 }
 
 fn show(report: &Report, out: &Path, args: &Args) -> anyhow::Result<()> {
-    let shown = |name: &str| super::plain::escape(&out.join(name).display().to_string());
+    let shown = |name: &str| crate::plain::escape(&out.join(name).display().to_string());
     match args.format {
         Format::Json => {
             let mut json = report.audit.to_json();

@@ -53,7 +53,7 @@ pub fn told(report: &IngestReport) -> String {
         report.files, report.read, report.unchanged, report.ignored, report.gone, report.records, report.quarantined, report.warnings
     );
     for (path, why) in report.failed.iter().chain(&report.unreadable) {
-        out.push_str(&super::plain::escape(&format!("not read: {path}: {why}")));
+        out.push_str(&crate::plain::escape(&format!("not read: {path}: {why}")));
         out.push('\n');
     }
     out

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::discover::{Homes, Place, discover};
-use super::plain::escape;
 use super::{Usage, print};
 use crate::config::Config;
 use crate::config::file::FILE_NAME;
+use crate::plain::escape;
 use crate::source::cut_home;
 
 /// Writes a commented mechanic.toml from what it finds: traces, sessions, hooks, the harness's contract.

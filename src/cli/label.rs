@@ -6,12 +6,12 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::ValueEnum;
 
-use super::plain::{cut, escape};
 use super::{prefix, print};
 use crate::lake::Lake;
 use crate::lake::ingest::{Options, Silent, ingest};
 use crate::model::gate_runs::Finding;
 use crate::model::time::Ts;
+use crate::plain::{cut, escape};
 use crate::source::cut_home;
 use crate::source::labels::{FILE_NAME, Judgement, Label, append};
 

@@ -16,7 +16,6 @@ mod init;
 mod label;
 #[cfg(feature = "audit")]
 mod lake;
-pub mod plain;
 #[cfg(feature = "audit")]
 mod prefix;
 #[cfg(feature = "audit")]

@@ -1,26 +1,6 @@
-//! Owns the escapes of text that came from logs: what a reader of Markdown, HTML or a terminal must never be made to obey.
+//! Owns the escapes of text that came from logs: what a reader of Markdown, HTML or a terminal must never be made to obey. Every escape begins by making the text visible.
 
-/// Text made visible: characters that move the cursor, hide, or turn the direction of what follows become `\u{…}`; line breaks and tabs
-/// become spaces. Every output begins with this.
-pub fn visible(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '\n' | '\r' | '\t' => out.push(' '),
-            c if unseen(c) => out.push_str(&format!("\\u{{{:x}}}", c as u32)),
-            c => out.push(c),
-        }
-    }
-    out
-}
-
-/// Controls, bidirectional marks, zero-width characters, line separators, tags: what changes a text without being seen.
-fn unseen(c: char) -> bool {
-    c.is_control()
-        || matches!(c,
-            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-            | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
-}
+pub use crate::plain::visible;
 
 /// Text for Markdown prose and table cells: nothing in it starts a link, an image, HTML, emphasis, a heading or a new cell.
 pub fn markdown(text: &str) -> String {

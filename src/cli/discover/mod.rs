@@ -132,7 +132,7 @@ pub fn describe(places: &[Place]) -> String {
     let mut text = String::new();
     for place in places {
         let shown = cut_home(&place.path.to_string_lossy());
-        let _ = writeln!(text, "  {:<22} {}", place.what, crate::cli::plain::escape(&shown));
+        let _ = writeln!(text, "  {:<22} {}", place.what, crate::plain::escape(&shown));
     }
     text
 }

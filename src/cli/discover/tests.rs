@@ -102,7 +102,7 @@ fn configured_paths_take_the_place_of_what_is_found() {
 
 #[test]
 fn project_folders_are_named_as_claude_code_names_them() {
-    assert_eq!(sessions::slug(Path::new("/work/my.loom_2/.wt/a")), "-work-my-loom-2--wt-a");
+    assert_eq!(sessions::slug(Path::new("/srv/my.loom_2/.wt/a")), "-srv-my-loom-2--wt-a");
 }
 
 #[test]

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::examine::{FileReport, Report, SourceReport};
-use crate::cli::plain::{cut, cut_middle, escape};
 use crate::model::time::Ts;
+use crate::plain::{cut, cut_middle, escape};
 
 const WIDTH: usize = 100;
 /// Files listed of one source unless all are asked for; those with trouble come first.

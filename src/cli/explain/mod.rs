@@ -167,7 +167,7 @@ fn list(evidence: &Evidence, kind: Kind) -> String {
             for id in gate_ids(evidence) {
                 let ran = evidence.gate_runs.iter().filter(|g| g.gate_id == id).count();
                 let stops = evidence.problems.iter().filter(|p| p.first_stop_gate_id.as_deref() == Some(id)).count();
-                let _ = writeln!(out, "{:<50} {ran:>7} gate runs {stops:>5} first stops", super::plain::escape(id));
+                let _ = writeln!(out, "{:<50} {ran:>7} gate runs {stops:>5} first stops", crate::plain::escape(id));
             }
         }
         Kind::Problem => {
@@ -180,7 +180,7 @@ fn list(evidence: &Evidence, kind: Kind) -> String {
                     p.severity.map_or("", |s| s.as_str()),
                     p.fingerprint
                 );
-                let _ = writeln!(out, "{}", super::plain::cut(&super::plain::escape(&text), 100));
+                let _ = writeln!(out, "{}", crate::plain::cut(&crate::plain::escape(&text), 100));
             }
         }
         Kind::Run => {
@@ -188,7 +188,7 @@ fn list(evidence: &Evidence, kind: Kind) -> String {
                 let at = r.started_at.map_or("time unknown".to_owned(), |t| t.to_string());
                 let task = r.task.as_deref().map_or(String::new(), |t| format!("issue {t}"));
                 let text = format!("{}  {at:<20}  {task:<12}  {}", show::short(&r.run_id), r.outcome.as_deref().unwrap_or(""));
-                let _ = writeln!(out, "{}", super::plain::cut(&super::plain::escape(&text), 100));
+                let _ = writeln!(out, "{}", crate::plain::cut(&crate::plain::escape(&text), 100));
             }
         }
     }

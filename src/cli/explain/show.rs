@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use super::chain::{GateChain, Link, ProblemChain, RunChain};
-use crate::cli::plain::{cut, cut_middle, escape};
+use crate::plain::{cut, cut_middle, escape};
 use crate::source::quote::{Quote, State};
 
 const WIDTH: usize = 100;

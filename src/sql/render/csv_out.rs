@@ -4,7 +4,8 @@ use std::io::Write;
 
 use serde_json::Value;
 
-use super::value::{escape_controls, text, value};
+use super::value::{text, value};
+use crate::plain::escape;
 use crate::sql::{Answer, Citation, SqlError};
 
 /// Text that begins with one of these is taken for a formula by spreadsheets; an apostrophe in front makes it text. Numbers are left alone, so a
@@ -13,7 +14,7 @@ const FORMULA: &[char] = &['=', '+', '-', '@', '\t', '\r'];
 
 pub fn write(answer: &Answer, cite: Option<&Citation>, out: &mut dyn Write) -> Result<(), SqlError> {
     for line in cite.map(super::lines).unwrap_or_default() {
-        writeln!(out, "# {}", escape_controls(&line))?;
+        writeln!(out, "# {}", escape(&line))?;
     }
     let mut csv = csv::Writer::from_writer(out);
     csv.write_record(answer.schema.fields().iter().map(|f| guarded(f.name().clone()))).map_err(csv_error)?;

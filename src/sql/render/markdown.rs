@@ -2,7 +2,8 @@
 
 use std::io::Write;
 
-use super::value::{escape_controls, is_numeric, text, value};
+use super::value::{is_numeric, text, value};
+use crate::plain::escape;
 use crate::sql::{Answer, Citation, SqlError};
 
 pub fn write(answer: &Answer, cite: Option<&Citation>, out: &mut dyn Write) -> Result<(), SqlError> {
@@ -26,7 +27,7 @@ pub fn write(answer: &Answer, cite: Option<&Citation>, out: &mut dyn Write) -> R
 /// Backslashes before what Markdown reads as markup; `_` inside names is none.
 pub fn escaped(cell: &str) -> String {
     let mut out = String::with_capacity(cell.len());
-    for c in escape_controls(cell).chars() {
+    for c in escape(cell).chars() {
         match c {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),

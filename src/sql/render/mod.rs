@@ -10,6 +10,7 @@ mod value;
 use std::io::Write;
 
 use super::{Answer, Citation, SqlError};
+use crate::plain::escape;
 
 /// The formats of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -40,7 +41,7 @@ pub fn write(answer: &Answer, format: Format, cite: Option<&Citation>, out: &mut
 
 /// The lines of a citation, for formats without metadata.
 fn lines(cite: &Citation) -> Vec<String> {
-    let params: Vec<String> = cite.params.iter().map(|(k, v)| format!("{k}={}", value::escape_controls(v))).collect();
+    let params: Vec<String> = cite.params.iter().map(|(k, v)| format!("{k}={}", escape(v))).collect();
     vec![
         format!("{}, query {} ({}), parameters: {}", cite.tool, cite.query, cite.query_digest, params.join(" ")),
         format!(
@@ -128,14 +129,14 @@ mod tests {
     fn markdown_cells_cannot_break_out_of_their_table() {
         let md = text(Format::Md, None);
         assert_eq!(md.lines().count(), 4);
-        assert!(md.contains("=1+1\\|\\\\x1b\\[31m\\\\nx"), "{md}");
+        assert!(md.contains("=1+1\\|\\\\u{1b}\\[31m\\\\nx"), "{md}");
         assert!(md.lines().nth(1).unwrap().starts_with("| --- | ---: |"));
     }
 
     #[test]
     fn a_terminal_never_sees_control_characters_of_a_cell() {
         let table = text(Format::Table, None);
-        assert!(table.contains("\\x1b[31m\\nx") && !table.contains('\u{1b}'), "{table}");
+        assert!(table.contains("\\u{1b}[31m\\nx") && !table.contains('\u{1b}'), "{table}");
         assert!(table.contains("2 rows"));
     }
 

@@ -4,7 +4,8 @@ use std::io::Write;
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table};
 
-use super::value::{escape_controls, is_numeric, text, value};
+use super::value::{is_numeric, text, value};
+use crate::plain::{cut, escape};
 use crate::sql::{Answer, Citation, SqlError};
 
 /// Characters of a cell that are shown; the other formats show all.
@@ -15,12 +16,12 @@ pub fn write(answer: &Answer, cite: Option<&Citation>, out: &mut dyn Write) -> R
     table.load_style(comfy_table::presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
     let fields = answer.schema.fields();
     let align = |index: usize| if is_numeric(fields[index].data_type()) { CellAlignment::Right } else { CellAlignment::Left };
-    table.set_header(fields.iter().enumerate().map(|(i, f)| Cell::new(escape_controls(f.name())).set_alignment(align(i))));
+    table.set_header(fields.iter().enumerate().map(|(i, f)| Cell::new(escape(f.name())).set_alignment(align(i))));
     for batch in &answer.batches {
         for row in 0..batch.num_rows() {
             let cells = batch.columns().iter().enumerate().map(|(i, column)| {
                 let value = value(column, row);
-                let shown = if value.is_null() { "NULL".to_owned() } else { shortened(escape_controls(&text(&value))) };
+                let shown = if value.is_null() { "NULL".to_owned() } else { cut(&escape(&text(&value)), MAX_CELL) };
                 Cell::new(shown).set_alignment(align(i))
             });
             table.add_row(cells);
@@ -29,16 +30,7 @@ pub fn write(answer: &Answer, cite: Option<&Citation>, out: &mut dyn Write) -> R
     writeln!(out, "{}", table.trim_fmt())?;
     writeln!(out, "{} {}", answer.n_rows(), if answer.n_rows() == 1 { "row" } else { "rows" })?;
     for line in cite.map(super::lines).unwrap_or_default() {
-        writeln!(out, "{}", escape_controls(&line))?;
+        writeln!(out, "{}", escape(&line))?;
     }
     Ok(())
-}
-
-fn shortened(text: String) -> String {
-    if text.chars().count() <= MAX_CELL {
-        return text;
-    }
-    let mut short: String = text.chars().take(MAX_CELL - 1).collect();
-    short.push('…');
-    short
 }

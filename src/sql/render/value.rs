@@ -87,24 +87,3 @@ pub fn text(value: &Value) -> String {
 pub fn is_numeric(kind: &DataType) -> bool {
     kind.is_numeric()
 }
-
-/// Writes control characters, and the marks that turn the direction of text, as escapes: a name from a log must not command a terminal.
-pub fn escape_controls(text: &str) -> String {
-    let hostile =
-        |c: char| c.is_control() || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}');
-    if !text.chars().any(hostile) {
-        return text.to_owned();
-    }
-    let mut out = String::with_capacity(text.len() + 8);
-    for c in text.chars() {
-        match c {
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            c if hostile(c) && u32::from(c) < 256 => out.push_str(&format!("\\x{:02x}", u32::from(c))),
-            c if hostile(c) => out.push_str(&format!("\\u{{{:x}}}", u32::from(c))),
-            c => out.push(c),
-        }
-    }
-    out
-}

@@ -1,23 +1,37 @@
-//! Owns plain terminal text: nothing from a log can move the cursor, change colours or hide text.
+//! Owns plain text: nothing from a log can move the cursor, change colours, hide text or turn its direction, in whatever medium.
 
-/// Control characters, and those that reorder or hide text, as visible escapes; line ends and tabs too.
+/// Unseen characters as visible escapes; line ends and tabs too.
 pub fn escape(text: &str) -> String {
+    shown(text, |c| match c {
+        '\n' => Some("\\n"),
+        '\r' => Some("\\r"),
+        '\t' => Some("\\t"),
+        _ => None,
+    })
+}
+
+/// Unseen characters as visible escapes; line ends and tabs as spaces, for text that is laid out.
+pub fn visible(text: &str) -> String {
+    shown(text, |c| matches!(c, '\n' | '\r' | '\t').then_some(" "))
+}
+
+fn shown(text: &str, instead: impl Fn(char) -> Option<&'static str>) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
-        match c {
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            _ if c.is_control() || is_hidden(c) => out.push_str(&format!("\\u{{{:x}}}", u32::from(c))),
-            _ => out.push(c),
+        match instead(c) {
+            Some(written) => out.push_str(written),
+            None if is_unseen(c) => out.push_str(&format!("\\u{{{:x}}}", u32::from(c))),
+            None => out.push(c),
         }
     }
     out
 }
 
-/// Bidirectional controls, zero-width characters, line separators and tags: they make text look other than it is.
-fn is_hidden(c: char) -> bool {
-    matches!(u32::from(c), 0xad | 0x61c | 0x180e | 0x200b..=0x200f | 0x2028..=0x202e | 0x2060..=0x206f | 0xfeff | 0xfff9..=0xfffb | 0xe0000..=0xe007f)
+/// Controls, bidirectional marks, zero-width characters, line separators, variation selectors, tags: what changes a text without being seen.
+fn is_unseen(c: char) -> bool {
+    c.is_control()
+        || matches!(u32::from(c), 0xad | 0x61c | 0x180e | 0x200b..=0x200f | 0x2028..=0x202e | 0x2060..=0x206f | 0xfe00..=0xfe0f | 0xfeff
+            | 0xfff9..=0xfffb | 0xe0000..=0xe0fff)
 }
 
 /// At most `width` characters, the cut marked by `…`.
@@ -50,6 +64,7 @@ mod tests {
     fn nothing_that_steers_a_terminal_passes() {
         let escaped = escape("a\u{1b}[31mred\u{7}\u{202e}x\n\u{9b}é…");
         assert_eq!(escaped, "a\\u{1b}[31mred\\u{7}\\u{202e}x\\n\\u{9b}é…");
+        assert_eq!(visible("one\r\ntwo\u{200b}\u{9b}31m\u{ad}\u{e0041}\u{fe0f}"), "one  two\\u{200b}\\u{9b}31m\\u{ad}\\u{e0041}\\u{fe0f}");
     }
 
     #[test]
