@@ -30,13 +30,9 @@ static LINE: LazyLock<Option<Regex>> = LazyLock::new(|| {
 
 /// The diagnostics of a text, in its order, each place and code once.
 pub fn find(text: &str) -> Vec<Diagnostic> {
-    let mut end = text.len().min(MAX_BYTES);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
     let mut found: Vec<Diagnostic> = Vec::new();
     let Some(line) = LINE.as_ref() else { return found };
-    for hit in line.captures_iter(&text[..end]) {
+    for hit in line.captures_iter(&text[..text.floor_char_boundary(MAX_BYTES)]) {
         let Some(path) = hit.name("path") else { continue };
         let Some(at) = hit.name("l1").or(hit.name("l2")).and_then(|l| l.as_str().parse().ok()) else { continue };
         let diagnostic = Diagnostic {

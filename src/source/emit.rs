@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::lenient::NAME_CAP;
 use crate::model::decisions::{Commit, Decision, GuardEvent, Unit};
 use crate::model::gate_runs::{Finding, GateRun};
 use crate::model::gates::{Gate, Rule};
@@ -135,7 +136,7 @@ impl<'s> Emitter<'s> {
     pub fn warn(&mut self, kind: &str, source_line: Option<i64>, detail: Option<&str>) {
         self.summary.warnings += 1;
         // A hostile file may name any number of different details: past a bound they share one row.
-        let detail = if self.warnings.len() < 1_000 { detail.map(|d| d.chars().take(120).collect()) } else { None };
+        let detail = if self.warnings.len() < 1_000 { detail.map(|d| d.chars().take(NAME_CAP).collect()) } else { None };
         self.warnings.entry((kind.to_owned(), detail)).or_insert((source_line, 0)).1 += 1;
     }
 

@@ -18,11 +18,7 @@ const MAX_BYTES: usize = 16 << 10;
 /// `None` for a command of shell words only.
 pub fn program_of(command: &str) -> Option<Program> {
     let command = command.trim();
-    let mut end = command.len().min(MAX_BYTES);
-    while !command.is_char_boundary(end) {
-        end -= 1;
-    }
-    let command = &command[..end];
+    let command = &command[..command.floor_char_boundary(MAX_BYTES)];
     let message = command.ends_with("...") || command.ends_with('…');
     if message && command.contains(' ') && !command.contains(['/', '$', '=', '|', ';', '"']) {
         return Some(Program::Message(command.to_owned()));
@@ -36,12 +32,9 @@ pub fn program_of(command: &str) -> Option<Program> {
 /// the shell's own state are passed over. `None` where there is no program.
 pub fn first_program(command: &str) -> Option<String> {
     const STATE: &[&str] = &["cd", "pushd", "popd", "set", "export", "unset", "source", ".", "Set-Location", "sl", "umask", "alias"];
-    let mut end = command.len().min(MAX_BYTES);
-    while !command.is_char_boundary(end) {
-        end -= 1;
-    }
+    let command = &command[..command.floor_char_boundary(MAX_BYTES)];
     let mut only_state = None;
-    for part in tokens(&without_here_texts(command.get(..end)?)).split(|t| t.separator) {
+    for part in tokens(&without_here_texts(command)).split(|t| t.separator) {
         let mut words = part.iter().filter(|t| !KEYWORDS.contains(&t.text.as_str()) && !is_redirection(&t.text)).peekable();
         let mut program = None;
         while let Some(word) = words.next() {

@@ -42,11 +42,7 @@ static NOISE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\x1b\[[0-9
 /// An identifier for what went wrong: `command_not_found:sh`, `required:tool_use_id`, `syntax_error`; a text of no known shape
 /// becomes `error-<digest>` of its words, paths and numbers removed.
 pub fn cause(text: &str) -> String {
-    let mut end = text.len().min(MAX_BYTES);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    let text = text.get(..end).unwrap_or("");
+    let text = &text[..text.floor_char_boundary(MAX_BYTES)];
     let text = match NOISE.as_ref() {
         Some(noise) => noise.replace_all(text, ""),
         None => text.into(),

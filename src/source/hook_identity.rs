@@ -4,9 +4,7 @@ use crate::model::id::digest;
 use crate::model::vocabulary::{Mode, Phase, Purpose};
 
 use super::hook_command::{Program, program_of};
-
-/// Longest name taken from a log or a settings file, in characters.
-pub const NAME_CAP: usize = 120;
+use super::lenient;
 
 /// Gate id of a hook: `<event>:<script base name>`, e.g. `PreToolUse:pre-tool-use.mjs`. The event keeps the vendor's spelling.
 pub fn gate_id(event: &str, command: &str) -> String {
@@ -103,9 +101,9 @@ pub fn phase(event: &str) -> Option<Phase> {
     }
 }
 
-/// A name fit to be stored: control characters removed, spaces trimmed, at most [`NAME_CAP`] characters.
+/// [`lenient::name`] without the spaces around it.
 pub fn clean_name(text: &str) -> String {
-    text.trim().chars().filter(|c| !c.is_control()).take(NAME_CAP).collect()
+    lenient::name(text.trim())
 }
 
 const NOTIFIER: &[&str] =
@@ -264,6 +262,7 @@ fn slug(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::source::lenient::NAME_CAP;
 
     #[test]
     fn interpreters_directories_wrappers_and_arguments_do_not_change_the_name() {

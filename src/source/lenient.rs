@@ -160,9 +160,12 @@ impl<'de> Deserialize<'de> for Flag {
     }
 }
 
-/// A name taken from a log, fit for a row: control characters removed, at most 120 characters.
+/// Longest name taken from a log or a settings file, in characters.
+pub const NAME_CAP: usize = 120;
+
+/// A name taken from a log, fit for a row: control characters removed, at most [`NAME_CAP`] characters.
 pub fn name(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).take(120).collect()
+    text.chars().filter(|c| !c.is_control()).take(NAME_CAP).collect()
 }
 
 #[cfg(test)]

@@ -104,6 +104,9 @@ pub struct Probe<'a> {
     pub head: &'a [u8],
 }
 
+/// Bytes at each end of a file whose digests stand for its content.
+pub const EDGE_BYTES: u64 = 4 << 10;
+
 /// Bytes of a file shown to [`Source::claims`].
 pub const PROBE_BYTES: usize = 64 << 10;
 

@@ -13,12 +13,10 @@ use serde_json::Value;
 
 use super::lines::{LineReader, Next};
 use super::redact::redact;
-use super::{Input, open};
+use super::{EDGE_BYTES, Input, open};
 use crate::model::id::digest;
 use crate::model::sources::Source;
 
-/// Bytes at each end of a file that tell whether it is the same.
-const EDGE: i64 = 4_096;
 /// A longer record is named, not shown.
 const RECORD_CAP: usize = 4 << 20;
 /// A file that is one document is read up to here.
@@ -114,7 +112,7 @@ fn is_same(path: &std::path::Path, source: &Source) -> io::Result<bool> {
     if file.metadata()?.len() < size.unsigned_abs() {
         return Ok(false);
     }
-    let edge = EDGE.min(size);
+    let edge = EDGE_BYTES.cast_signed().min(size);
     let mut part = |from: i64| -> io::Result<String> {
         let mut bytes = vec![0; usize::try_from(edge).unwrap_or(0)];
         file.seek(SeekFrom::Start(from.unsigned_abs()))?;
@@ -273,7 +271,7 @@ mod tests {
 
     fn source_of(path: &std::path::Path) -> Source {
         let bytes = fs::read(path).unwrap();
-        let edge = bytes.len().min(4_096);
+        let edge = bytes.len().min(EDGE_BYTES as usize);
         Source {
             source_id: "s".into(),
             path: path.display().to_string(),

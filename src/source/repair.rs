@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use super::scan::escaped_unit;
+
 /// Replaces invalid UTF-8 by U+FFFD.
 pub fn lossy_utf8(bytes: &[u8]) -> Option<Vec<u8>> {
     match String::from_utf8_lossy(bytes) {
@@ -17,8 +19,8 @@ pub fn lone_surrogates(bytes: &[u8]) -> Option<Vec<u8>> {
     let mut at = 0;
     while let Some(found) = bytes.get(at..).and_then(|rest| memchr::memchr(b'\\', rest)) {
         let start = at + found;
-        match unit(bytes, start) {
-            Some(0xD800..=0xDBFF) if matches!(unit(bytes, start + 6), Some(0xDC00..=0xDFFF)) => at = start + 12,
+        match escaped_unit(bytes, start) {
+            Some(0xD800..=0xDBFF) if matches!(escaped_unit(bytes, start + 6), Some(0xDC00..=0xDFFF)) => at = start + 12,
             Some(0xD800..=0xDFFF) => {
                 let out = out.get_or_insert_with(|| Vec::with_capacity(bytes.len()));
                 out.extend_from_slice(&bytes[copied..start]);
@@ -35,15 +37,6 @@ pub fn lone_surrogates(bytes: &[u8]) -> Option<Vec<u8>> {
         out.extend_from_slice(&bytes[copied..]);
     }
     out
-}
-
-/// The code unit of a `\uXXXX` escape at `at`.
-fn unit(bytes: &[u8], at: usize) -> Option<u16> {
-    let escape = bytes.get(at..at + 6)?;
-    if !escape.starts_with(b"\\u") {
-        return None;
-    }
-    escape[2..].iter().try_fold(0u16, |n, b| Some(n << 4 | char::from(*b).to_digit(16)? as u16))
 }
 
 /// Rewrites an object so that of repeated keys the last one stays, as JavaScript reads it. Only for lines that a typed parse

@@ -374,7 +374,8 @@ fn hex4(bytes: &[u8], at: usize) -> Option<u16> {
     bytes.get(at..at + 4)?.iter().try_fold(0u16, |n, b| Some(n << 4 | char::from(*b).to_digit(16)? as u16))
 }
 
-fn escaped_unit(bytes: &[u8], at: usize) -> Option<u16> {
+/// The code unit of a `\uXXXX` escape at `at`.
+pub(super) fn escaped_unit(bytes: &[u8], at: usize) -> Option<u16> {
     bytes.get(at..at + 2).filter(|b| *b == b"\\u").and_then(|_| hex4(bytes, at + 2))
 }
 

@@ -13,10 +13,8 @@ use crate::lake::ledger::{Entry, Ledger};
 use crate::model::id::{digest, stable_id};
 use crate::model::time::Ts;
 use crate::model::vocabulary::SourceState;
-use crate::source::{self, Input, Probe, Source, walk};
+use crate::source::{self, EDGE_BYTES, Input, Probe, Source, walk};
 
-/// Bytes at each end of a file that stand for its content.
-const ENDS: u64 = 4 << 10;
 /// A file may change twice within one tick of its clock: one that was written shortly before it was read is not trusted on size and
 /// time alone.
 const TICK: i64 = 2_000_000;
@@ -207,15 +205,15 @@ fn decide(candidate: Candidate<'_>, options: &Options<'_>, unclaimed: &str) -> D
 pub(super) fn ends(input: &Input) -> io::Result<(String, String)> {
     let mut file: File = input.open()?;
     let size = file.metadata()?.len();
-    let mut bytes = Vec::with_capacity(ENDS as usize);
-    (&mut file).take(ENDS).read_to_end(&mut bytes)?;
+    let mut bytes = Vec::with_capacity(EDGE_BYTES as usize);
+    (&mut file).take(EDGE_BYTES).read_to_end(&mut bytes)?;
     let head = digest(&bytes);
-    if size <= ENDS {
+    if size <= EDGE_BYTES {
         return Ok((head.clone(), head));
     }
     bytes.clear();
-    file.seek(SeekFrom::Start(size - ENDS))?;
-    (&mut file).take(ENDS).read_to_end(&mut bytes)?;
+    file.seek(SeekFrom::Start(size - EDGE_BYTES))?;
+    (&mut file).take(EDGE_BYTES).read_to_end(&mut bytes)?;
     Ok((head, digest(&bytes)))
 }
 

@@ -17,6 +17,7 @@ use crate::model::id::{digest, stable_id};
 use crate::model::time::Ts;
 
 use super::emit::Emitter;
+use super::lenient;
 use super::{Input, Probe, Source};
 use command::Git;
 use parse::Raw;
@@ -186,7 +187,7 @@ fn text(token: &[u8]) -> String {
 /// `owner/name` of the remote `origin`, else the name of the folder.
 fn repository_name(git_dir: &Path) -> Option<String> {
     let config = std::fs::read_to_string(git_dir.join("config")).unwrap_or_default();
-    origin_of(&config).or_else(|| Some(clean_name(git_dir.parent()?.file_name()?.to_str()?)))
+    origin_of(&config).or_else(|| Some(lenient::name(git_dir.parent()?.file_name()?.to_str()?)))
 }
 
 /// Reads `url` of `[remote "origin"]`; credentials in it are not kept, only the last two parts of its path.
@@ -203,14 +204,10 @@ fn origin_of(config: &str) -> Option<String> {
             let (rest, name) = url.rsplit_once(['/', ':'])?;
             let is_remote = url.contains("://") && !url.starts_with("file:") || (url.contains('@') && url.contains(':'));
             let owner = rest.rsplit(['/', ':']).next().filter(|o| !o.is_empty() && !o.contains('@'))?;
-            return is_remote.then(|| clean_name(&format!("{owner}/{name}")));
+            return is_remote.then(|| lenient::name(&format!("{owner}/{name}")));
         }
     }
     None
-}
-
-fn clean_name(name: &str) -> String {
-    name.chars().filter(|c| !c.is_control()).take(120).collect()
 }
 
 #[cfg(test)]

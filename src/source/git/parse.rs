@@ -4,6 +4,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use crate::source::hook_identity::clean_name;
+
 /// What `git log` says of one commit, in the order of [`super::FORMAT`].
 #[derive(Debug, Default, Clone)]
 pub struct Raw {
@@ -80,7 +82,7 @@ fn agents_of(message: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for value in trailer_values(message, "co-authored-by") {
         let Some((name, address)) = value.split_once('<') else { continue };
-        let name = clean(name);
+        let name = clean_name(name);
         if !name.is_empty() && is_agent(&name, address.trim_end_matches('>')) && !found.contains(&name) && found.len() < MAX_TRAILERS {
             found.push(name);
         }
@@ -123,12 +125,7 @@ fn tag_of(refs: &str) -> Option<String> {
     let mut tags: Vec<&str> =
         refs.split(", ").filter_map(|r| r.trim().strip_prefix("tag: refs/tags/")).filter(|t| VERSION.is_match(t)).collect();
     tags.sort_unstable();
-    tags.first().map(|t| clean(t))
-}
-
-/// Names come from anyone: no control characters, at most 120 characters.
-fn clean(text: &str) -> String {
-    text.trim().chars().filter(|c| !c.is_control()).take(120).collect()
+    tags.first().map(|t| clean_name(t))
 }
 
 #[cfg(test)]
