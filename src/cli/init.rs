@@ -106,16 +106,6 @@ const TAIL: &str = r##"
 # Folder of the lake.
 # lake = ".mechanic/lake"
 
-# What may leave a log besides lengths, hashes, names and counts: "none", or "redacted" for text without secrets.
-# content = "none"
-
-# Weight of a problem by its severity, in risk.
-# [severity]
-# critical = 10
-# major = 3
-# minor = 1
-# info = 0
-
 # Prices laid over the built-in ones: US dollars a million tokens. `model` may hold `*`; `from` is the first day, `until` the first
 # day after.
 # [[price]]
@@ -172,9 +162,8 @@ mod tests {
         let toml: String = text.lines().filter(|l| active(l)).map(|l| l.trim_start_matches('#').trim_start().to_owned() + "\n").collect();
         let config = Config::parse(&toml, Path::new("/srv/loom/mechanic.toml")).unwrap();
         assert_eq!(config.paths, [PathBuf::from("/srv/loom/.copilot-tracking/issues")]);
-        assert_eq!((config.prices.len(), config.severity.len(), config.profiles.len()), (1, 4, 1));
-        let defaults = Config::default();
-        assert_eq!((config.severity, config.timezone, config.content), (defaults.severity, defaults.timezone, defaults.content));
+        assert_eq!((config.prices.len(), config.profiles.len()), (1, 1));
+        assert_eq!(config.timezone, Config::default().timezone);
     }
 
     #[test]

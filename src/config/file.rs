@@ -9,30 +9,9 @@ use super::error::{ConfigError, nearest};
 use super::profile::Profile;
 use crate::model::id::digest;
 use crate::model::time::Ts;
-use crate::model::vocabulary::Severity;
 
 /// Name of the file.
 pub const FILE_NAME: &str = "mechanic.toml";
-
-/// What may leave a log besides lengths, hashes, names and counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ContentMode {
-    /// No free text, arguments or outputs.
-    #[default]
-    None,
-    /// Redacted text too.
-    Redacted,
-}
-
-impl ContentMode {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            ContentMode::None => "none",
-            ContentMode::Redacted => "redacted",
-        }
-    }
-}
 
 /// Prices of the models a pattern names, in integer nano-USD a token, over a span of time.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,9 +40,6 @@ pub struct Config {
     pub timezone: String,
     /// Folder of the lake. `None`: not set.
     pub lake: Option<PathBuf>,
-    pub content: ContentMode,
-    /// Weight of a problem by its severity, in risk.
-    pub severity: BTreeMap<Severity, f64>,
     /// Laid over the built-in prices.
     pub prices: Vec<Price>,
     /// Laid over the built-in profiles, by harness.
@@ -78,18 +54,11 @@ impl Default for Config {
             paths: Vec::new(),
             timezone: "UTC".to_owned(),
             lake: None,
-            content: ContentMode::None,
-            severity: default_severity(),
             prices: Vec::new(),
             profiles: BTreeMap::new(),
             digest: digest(b""),
         }
     }
-}
-
-/// Data loss and security weigh ten, major three, minor one; an information nothing.
-fn default_severity() -> BTreeMap<Severity, f64> {
-    BTreeMap::from([(Severity::Critical, 10.0), (Severity::Major, 3.0), (Severity::Minor, 1.0), (Severity::Info, 0.0)])
 }
 
 /// The file as written.
@@ -100,10 +69,6 @@ struct Written {
     paths: Vec<String>,
     timezone: Option<toml::Spanned<String>>,
     lake: Option<String>,
-    #[serde(default)]
-    content: ContentMode,
-    #[serde(default)]
-    severity: BTreeMap<Severity, toml::Spanned<f64>>,
     #[serde(default, rename = "price")]
     prices: Vec<toml::Spanned<WrittenPrice>>,
     #[serde(default, rename = "profile")]
@@ -168,14 +133,6 @@ impl Config {
             Some(zone) => zone.into_inner(),
             None => "UTC".to_owned(),
         };
-        let mut severity = default_severity();
-        for (name, factor) in written.severity {
-            if !factor.get_ref().is_finite() || *factor.get_ref() < 0.0 {
-                let what = format!("{} is no factor", factor.get_ref());
-                return Err(at(factor.span(), &format!("severity.{}", name.as_str()), what, "write a number from 0 upwards"));
-            }
-            severity.insert(name, factor.into_inner());
-        }
         let mut prices = Vec::new();
         for price in written.prices {
             let span = price.span();
@@ -195,8 +152,6 @@ impl Config {
             paths: written.paths.iter().map(|p| resolve_path(folder, p)).collect(),
             timezone,
             lake: written.lake.map(|p| resolve_path(folder, &p)),
-            content: written.content,
-            severity,
             prices,
             profiles,
             digest: canonical_digest(text),
@@ -289,8 +244,6 @@ pub(super) const KEYS: &[&str] = &[
     "paths",
     "timezone",
     "lake",
-    "content",
-    "severity",
     "price",
     "profile",
     "model",
@@ -301,10 +254,6 @@ pub(super) const KEYS: &[&str] = &[
     "cache_write_5m",
     "cache_write_1h",
     "output",
-    "critical",
-    "major",
-    "minor",
-    "info",
 ];
 
 /// The key that was probably meant.
@@ -334,15 +283,13 @@ mod tests {
     #[test]
     fn everything_that_can_be_set_is_read() {
         let config = parse(
-            "paths = [\"traces\", \"/var/log/agents\"]\ntimezone = \"Europe/Berlin\"\nlake = \"lake\"\ncontent = \"redacted\"\n\
-             [severity]\nmajor = 5\n[[price]]\nmodel = \"Loom-*\"\nfrom = \"2026-07-01\"\ninput = 3\ncache_read = 0.075\ncache_write_5m = 3.75\ncache_write_1h = 6\noutput = 15\n\
+            "paths = [\"traces\", \"/var/log/agents\"]\ntimezone = \"Europe/Berlin\"\nlake = \"lake\"\n\
+             [[price]]\nmodel = \"Loom-*\"\nfrom = \"2026-07-01\"\ninput = 3\ncache_read = 0.075\ncache_write_5m = 3.75\ncache_write_1h = 6\noutput = 15\n\
              [[profile.agent-delivery-harness.gate]]\nid = \"gate_review\"\nmode = \"warn\"\n",
         )
         .unwrap();
         assert_eq!(config.paths, [PathBuf::from("/srv/loom/traces"), PathBuf::from("/var/log/agents")]);
         assert_eq!((config.timezone.as_str(), config.lake.as_deref()), ("Europe/Berlin", Some(Path::new("/srv/loom/lake"))));
-        assert_eq!(config.content, ContentMode::Redacted);
-        assert_eq!((config.severity[&Severity::Major], config.severity[&Severity::Critical]), (5.0, 10.0));
         let price = &config.prices[0];
         assert_eq!(
             (price.pattern.as_str(), price.input, price.cache_read, price.cache_write_5m, price.output),
@@ -358,16 +305,14 @@ mod tests {
     fn an_unknown_key_is_refused_with_its_line_and_the_key_that_was_meant() {
         let text = error("timezone = \"UTC\"\n\ntimezon = \"UTC\"\n");
         assert!(text.contains("mechanic.toml:3") && text.contains("`timezon`") && text.contains("`timezone`"), "{text}");
-        let text = error("[severity]\nmajr = 3\n");
-        assert!(text.contains(":2") && text.contains("majr") && text.contains("major"), "{text}");
+        let text = error("[[price]]\nmodl = 3\n");
+        assert!(text.contains(":2") && text.contains("modl") && text.contains("model"), "{text}");
     }
 
     #[test]
     fn wrong_values_are_refused_with_key_line_and_remedy() {
         for (text, parts) in [
             ("timezone = \"Mars/Olympus\"\n", ["mechanic.toml:1", "timezone", "IANA"]),
-            ("\n[severity]\nminor = -1\n", ["mechanic.toml:3", "severity.minor", "0 upwards"]),
-            ("content = \"all\"\n", ["mechanic.toml:1", "all", "redacted"]),
             ("paths = 3\n", ["mechanic.toml:1", "paths", "mechanic init"]),
             ("lake = \"a\nb\"\n", ["mechanic.toml:", "line", "TOML"]),
             (
