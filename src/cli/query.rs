@@ -13,6 +13,9 @@ use crate::sql::{Query, SqlError, find, queries};
 
 /// Answers a named query; without a name, lists them.
 #[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  mechanic query\n  mechanic query toll --explain\n  mechanic query gate_economics -p since=2026-11-01 --format csv"
+)]
 pub struct Args {
     /// Name of the query.
     name: Option<String>,

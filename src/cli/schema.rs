@@ -11,6 +11,7 @@ use crate::model::record::TableDef;
 
 /// Prints the data dictionary: every table, or one, with the type and meaning of each column.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  mechanic schema gate_runs\n  mechanic schema --format json")]
 pub struct Args {
     /// Table to show; all of them without.
     table: Option<String>,

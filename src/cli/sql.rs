@@ -12,6 +12,9 @@ use crate::sql::{Answer, Citation, Engine, SqlError, Tables};
 
 /// Answers one SELECT over the tables of the lake (`mechanic schema` shows them). Nothing else runs: no other statement, no second one, no file.
 #[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  mechanic sql \"select gate_id, count(*) from gate_runs group by all order by all\"\n  mechanic sql -f question.sql --format csv -o answer.csv"
+)]
 pub struct Args {
     /// The statement; read from standard input without it.
     statement: Option<String>,
