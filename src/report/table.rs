@@ -1,15 +1,12 @@
 //! Owns `Table`: the answer of one named query as plain values, whatever engine gave it.
 
-use arrow::array::{
-    Array, ArrayRef, BooleanArray, Date32Array, Decimal128Array, Float32Array, Float64Array, Int8Array, Int16Array, Int32Array, Int64Array,
-    LargeStringArray, ListArray, RecordBatch, StringArray, TimestampMicrosecondArray, TimestampMillisecondArray, TimestampNanosecondArray,
-    TimestampSecondArray, UInt8Array, UInt16Array, UInt32Array, UInt64Array,
-};
-use arrow::datatypes::{DataType, TimeUnit};
+use arrow::array::{Array, ArrayRef, RecordBatch, TimestampMicrosecondArray};
 use serde::Serialize;
 use serde::ser::Serializer;
+use serde_json::Value as Json;
 
 use crate::model::time::Ts;
+use crate::sql::render::value_of;
 
 /// One cell. A type no query gives reads as NULL, never as a made-up value.
 #[derive(Debug, Clone, PartialEq)]
@@ -138,54 +135,23 @@ impl<'a> Row<'a> {
 }
 
 fn value(array: &ArrayRef, row: usize) -> Value {
-    if array.is_null(row) {
-        return Value::Null;
+    if let Some(times) = array.as_any().downcast_ref::<TimestampMicrosecondArray>() {
+        return if times.is_null(row) { Value::Null } else { Value::Time(Ts(times.value(row))) };
     }
-    macro_rules! cell {
-        ($ty:ty, |$a:ident| $value:expr) => {
-            array.as_any().downcast_ref::<$ty>().map_or(Value::Null, |$a| $value)
-        };
-    }
-    match array.data_type() {
-        DataType::Int64 => cell!(Int64Array, |a| Value::Int(a.value(row))),
-        DataType::Int32 => cell!(Int32Array, |a| Value::Int(a.value(row).into())),
-        DataType::Int16 => cell!(Int16Array, |a| Value::Int(a.value(row).into())),
-        DataType::Int8 => cell!(Int8Array, |a| Value::Int(a.value(row).into())),
-        DataType::UInt64 => cell!(UInt64Array, |a| i64::try_from(a.value(row)).map_or(Value::Null, Value::Int)),
-        DataType::UInt32 => cell!(UInt32Array, |a| Value::Int(a.value(row).into())),
-        DataType::UInt16 => cell!(UInt16Array, |a| Value::Int(a.value(row).into())),
-        DataType::UInt8 => cell!(UInt8Array, |a| Value::Int(a.value(row).into())),
-        DataType::Decimal128(_, 0) => cell!(Decimal128Array, |a| i64::try_from(a.value(row)).map_or(Value::Null, Value::Int)),
-        DataType::Float64 => cell!(Float64Array, |a| Value::Float(a.value(row))),
-        DataType::Float32 => cell!(Float32Array, |a| Value::Float(a.value(row).into())),
-        DataType::Boolean => cell!(BooleanArray, |a| Value::Bool(a.value(row))),
-        DataType::Utf8 => cell!(StringArray, |a| Value::Text(a.value(row).to_owned())),
-        DataType::LargeUtf8 => cell!(LargeStringArray, |a| Value::Text(a.value(row).to_owned())),
-        DataType::Timestamp(TimeUnit::Microsecond, _) => cell!(TimestampMicrosecondArray, |a| Value::Time(Ts(a.value(row)))),
-        DataType::Timestamp(TimeUnit::Nanosecond, _) => {
-            cell!(TimestampNanosecondArray, |a| Value::Time(Ts(a.value(row).div_euclid(1_000))))
-        }
-        DataType::Timestamp(TimeUnit::Millisecond, _) => {
-            cell!(TimestampMillisecondArray, |a| a.value(row).checked_mul(1_000).map_or(Value::Null, |us| Value::Time(Ts(us))))
-        }
-        DataType::Timestamp(TimeUnit::Second, _) => {
-            cell!(TimestampSecondArray, |a| a.value(row).checked_mul(1_000_000).map_or(Value::Null, |us| Value::Time(Ts(us))))
-        }
-        DataType::Date32 => cell!(Date32Array, |a| Value::Time(Ts(i64::from(a.value(row)) * 86_400_000_000))),
-        DataType::List(_) => cell!(ListArray, |a| {
-            let items = a.value(row);
-            items
-                .as_any()
-                .downcast_ref::<StringArray>()
-                .map_or(Value::Null, |s| Value::List(s.iter().flatten().map(str::to_owned).collect()))
-        }),
-        _ => Value::Null,
+    match value_of(array, row) {
+        Json::Null | Json::Object(_) => Value::Null,
+        Json::Bool(b) => Value::Bool(b),
+        Json::Number(n) => n.as_i64().map(Value::Int).or_else(|| n.as_f64().map(Value::Float)).unwrap_or(Value::Null),
+        Json::String(text) => Value::Text(text),
+        Json::Array(items) => Value::List(items.iter().filter_map(Json::as_str).map(str::to_owned).collect()),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
+
+    use arrow::array::{Decimal128Array, Int32Array, StringArray};
 
     use super::*;
 

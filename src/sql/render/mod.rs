@@ -53,7 +53,13 @@ fn lines(cite: &Citation) -> Vec<String> {
     ]
 }
 
-/// A cell as text, for reports that lay out their own tables: NULL is empty.
+/// A cell as JSON, for reports that think in values of their own.
+pub fn value_of(array: &arrow::array::ArrayRef, row: usize) -> serde_json::Value {
+    value::value(array, row)
+}
+
+/// A cell as text: NULL is empty.
+#[cfg(test)]
 pub fn text_of(array: &arrow::array::ArrayRef, row: usize) -> String {
     value::text(&value::value(array, row))
 }
