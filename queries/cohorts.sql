@@ -12,13 +12,13 @@
 -- column: last_ended_at End of the latest run.
 -- column: active_median_ms Median active time.
 -- column: n_timed Runs whose active time is known.
--- column: n_gate_runs Gate runs.
--- column: n_problems Product problems.
+-- column: n_gate_runs Gate runs. NULL: no source of the runs records any.
+-- column: n_runs_observing Runs whose sources record verdicts.
+-- column: n_problems Product problems. NULL, as the four columns after it: no source of the runs records verdicts.
 -- column: n_runs_with_problem Runs with at least one.
 -- column: n_first_stops_enforced Product problems stopped by a refusal.
 -- column: n_first_stops_acted_on Product problems stopped by being followed.
 -- column: n_escaped Product problems first seen after merge.
--- column: n_runs_observing Runs whose sources record verdicts.
 -- column: output_tokens Output tokens.
 -- column: n_with_tokens Runs whose tokens are known.
 WITH p AS (
@@ -30,10 +30,12 @@ WITH p AS (
     SELECT run_id, sum(output_tokens) AS output_tokens FROM context_tokens GROUP BY run_id
 )
 SELECT r.harness, r.harness_version, r.model, count(*) AS n_runs, min(r.ended_at) AS first_ended_at, max(r.ended_at) AS last_ended_at,
-    quantile_disc(r.active_ms, 0.5) AS active_median_ms, count(r.active_ms) AS n_timed, big(coalesce(sum(g.n), 0)) AS n_gate_runs,
-    big(coalesce(sum(p.n), 0)) AS n_problems, count(p.n) AS n_runs_with_problem, big(coalesce(sum(p.enforced), 0)) AS n_first_stops_enforced,
-    big(coalesce(sum(p.acted_on), 0)) AS n_first_stops_acted_on, big(coalesce(sum(p.escaped), 0)) AS n_escaped,
-    count(*) FILTER (WHERE list_contains(r.observes, 'verdicts')) AS n_runs_observing, big(sum(t.output_tokens)) AS output_tokens, count(t.output_tokens) AS n_with_tokens
+    quantile_disc(r.active_ms, 0.5) AS active_median_ms, count(r.active_ms) AS n_timed, big(zero_if_observed(sum(g.n), count(*) FILTER (WHERE list_contains(r.observes, 'gate_runs')))) AS n_gate_runs,
+    count(*) FILTER (WHERE list_contains(r.observes, 'verdicts')) AS n_runs_observing,
+    big(zero_if_observed(sum(p.n), n_runs_observing)) AS n_problems, zero_if_observed(nullif(count(p.n), 0), n_runs_observing) AS n_runs_with_problem,
+    big(zero_if_observed(sum(p.enforced), n_runs_observing)) AS n_first_stops_enforced,
+    big(zero_if_observed(sum(p.acted_on), n_runs_observing)) AS n_first_stops_acted_on,
+    big(zero_if_observed(sum(p.escaped), n_runs_observing)) AS n_escaped, big(sum(t.output_tokens)) AS output_tokens, count(t.output_tokens) AS n_with_tokens
 FROM runs_between($since, $until, $sessions) r
 LEFT JOIN p ON p.run_id = r.run_id LEFT JOIN g ON g.run_id = r.run_id LEFT JOIN t ON t.run_id = r.run_id
 GROUP BY r.harness, r.harness_version, r.model

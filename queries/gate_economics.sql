@@ -61,8 +61,8 @@
 -- column: n_with_tokens Gate runs whose tokens are known: the coverage of the token columns.
 -- column: nano_usd Price of own calls whose counters are complete, in nano-USD.
 -- column: nano_usd_lower_bound What can be priced of own calls whose counters are not.
--- column: n_calls Own model calls.
--- column: n_calls_unpriced Own calls of a model without a price.
+-- column: n_calls Own model calls. NULL: none is recorded.
+-- column: n_calls_unpriced Own calls of a model without a price. NULL: none is recorded.
 -- column: n_tolls Gate runs that crashed, timed out or could not run.
 -- column: toll_ms Own time of those.
 -- column: toll_blocked_ms Time from a tool call it refused by crashing to the next such call let through.
@@ -74,8 +74,8 @@
 -- column: n_with_rework First stops whose rework time is known.
 -- column: n_disposed First stops of which a label or disposition tells whether they were right.
 -- column: n_false_alarms First stops that were false alarms.
--- column: direct_ms_per_first_stop Direct time divided by first stops, rounded down.
--- column: nano_usd_per_first_stop Complete price divided by first stops, rounded down.
+-- column: direct_ms_per_first_stop Direct time divided by first stops, rounded down; a lower bound where n_timed is less than n_gate_runs.
+-- column: nano_usd_per_first_stop Complete price divided by first stops, rounded down; a lower bound where some own calls are not complete or not priced.
 WITH w AS (
     SELECT run_id FROM runs_between($since, $until, $sessions)
 ), ran AS (
@@ -170,15 +170,14 @@ SELECT gate_id, harness, purpose, kind, mode, irreversible, pinned, pass_recorde
     big(busy_ms) AS busy_ms, busy_median_ms, busy_p95_ms, big(direct_ms) AS direct_ms, coalesce(n_timed, 0) AS n_timed,
     big(input_tokens) AS input_tokens, big(cache_read_tokens) AS cache_read_tokens, big(cache_write_5m_tokens) AS cache_write_5m_tokens,
     big(cache_write_1h_tokens) AS cache_write_1h_tokens, big(output_tokens) AS output_tokens, coalesce(n_with_tokens, 0) AS n_with_tokens,
-    big(nano_usd) AS nano_usd, big(nano_usd_lower_bound) AS nano_usd_lower_bound, big(coalesce(n_calls, 0)) AS n_calls,
-    big(coalesce(n_calls_unpriced, 0)) AS n_calls_unpriced,
+    big(nano_usd) AS nano_usd, big(nano_usd_lower_bound) AS nano_usd_lower_bound, big(n_calls) AS n_calls, big(n_calls_unpriced) AS n_calls_unpriced,
     coalesce(n_tolls, 0) AS n_tolls, big(toll_ms) AS toll_ms, big(toll_blocked_ms) AS toll_blocked_ms, big(toll_output_tokens) AS toll_output_tokens,
     big(rent_tokens) AS rent_tokens, coalesce(n_with_rent, 0) AS n_with_rent,
     big(rework_true_ms) AS rework_true_ms, big(rework_false_ms) AS rework_false_ms,
     CASE WHEN purpose = 'control' THEN coalesce(n_with_rework, 0) END AS n_with_rework,
     CASE WHEN purpose = 'control' THEN coalesce(n_disposed, 0) END AS n_disposed,
     CASE WHEN purpose = 'control' THEN coalesce(n_false_alarms, 0) END AS n_false_alarms,
-    CASE WHEN n_first_stops > 0 THEN big(direct_ms // n_first_stops) END AS direct_ms_per_first_stop,
-    CASE WHEN n_first_stops > 0 THEN big(nano_usd // n_first_stops) END AS nano_usd_per_first_stop
+    CASE WHEN purpose = 'control' AND n_first_stops > 0 THEN big(direct_ms // n_first_stops) END AS direct_ms_per_first_stop,
+    CASE WHEN purpose = 'control' AND n_first_stops > 0 THEN big(nano_usd // n_first_stops) END AS nano_usd_per_first_stop
 FROM joined
 ORDER BY gate_order NULLS LAST, gate_id

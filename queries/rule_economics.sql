@@ -16,7 +16,7 @@
 -- column: n_warn Gate runs with verdict warn.
 -- column: n_other Gate runs with any other verdict.
 -- column: n_runs_counted Runs with at least one trial.
--- column: n_first_stops_enforced Product problems it stopped first, by refusing the step.
+-- column: n_first_stops_enforced Product problems it stopped first, by refusing the step. NULL, as the two columns after it: its gate is no control.
 -- column: n_first_stops_acted_on Product problems it stopped first, by being followed.
 -- column: n_stops_not_product First stops of problems about the harness or the infrastructure.
 -- column: n_findings Findings that name it.
@@ -59,8 +59,9 @@ WITH w AS (
 SELECT n.gate_id, n.rule_id, r.load, r.tokens, r.pinned,
     coalesce(ran.n_gate_runs, 0) AS n_gate_runs, coalesce(ran.n_runs, 0) AS n_runs, coalesce(n_pass, 0) AS n_pass, coalesce(n_fail, 0) AS n_fail,
     coalesce(n_warn, 0) AS n_warn, coalesce(n_other, 0) AS n_other, coalesce(n_runs_counted, 0) AS n_runs_counted,
-    coalesce(n_enforced, 0) AS n_first_stops_enforced, coalesce(n_acted_on, 0) AS n_first_stops_acted_on,
-    coalesce(n_not_product, 0) AS n_stops_not_product, coalesce(n_findings, 0) AS n_findings,
+    CASE WHEN g.purpose = 'control' THEN coalesce(n_enforced, 0) END AS n_first_stops_enforced,
+    CASE WHEN g.purpose = 'control' THEN coalesce(n_acted_on, 0) END AS n_first_stops_acted_on,
+    CASE WHEN g.purpose = 'control' THEN coalesce(n_not_product, 0) END AS n_stops_not_product, coalesce(n_findings, 0) AS n_findings,
     CASE WHEN coalesce(n_first_stops, 0) = 0 AND n_counted_pass > 0 AND g.purpose = 'control' THEN upper95(n_runs_counted) END AS zero_yield_upper95,
     big(busy_ms) AS busy_ms, big(direct_ms) AS direct_ms, coalesce(n_timed, 0) AS n_timed,
     big(output_tokens) AS output_tokens, coalesce(n_with_tokens, 0) AS n_with_tokens

@@ -31,11 +31,11 @@ WITH g AS (
 )
 SELECT r.run_id, r.run_basis, r.link_basis, r.harness, r.harness_version, r.repo, r.task, r.model, r.outcome, r.started_at, r.ended_at,
     r.elapsed_ms, r.active_ms,
-    coalesce(g.n, CASE WHEN list_contains(r.observes, 'gate_runs') THEN 0 END) AS n_gate_runs,
-    coalesce(p.n, CASE WHEN list_contains(r.observes, 'verdicts') THEN 0 END) AS n_problems,
-    coalesce(p.n_first_stops, CASE WHEN list_contains(r.observes, 'verdicts') THEN 0 END) AS n_first_stops,
-    coalesce(p.n_unattributed, CASE WHEN list_contains(r.observes, 'verdicts') THEN 0 END) AS n_unattributed,
-    coalesce(p.n_escaped, CASE WHEN list_contains(r.observes, 'verdicts') THEN 0 END) AS n_escaped,
+    zero_if_observed(g.n, list_contains(r.observes, 'gate_runs')::INTEGER) AS n_gate_runs,
+    zero_if_observed(p.n, list_contains(r.observes, 'verdicts')::INTEGER) AS n_problems,
+    zero_if_observed(p.n_first_stops, list_contains(r.observes, 'verdicts')::INTEGER) AS n_first_stops,
+    zero_if_observed(p.n_unattributed, list_contains(r.observes, 'verdicts')::INTEGER) AS n_unattributed,
+    zero_if_observed(p.n_escaped, list_contains(r.observes, 'verdicts')::INTEGER) AS n_escaped,
     r.observes
 FROM runs_between($since, $until, $sessions) r
 LEFT JOIN g ON g.run_id = r.run_id

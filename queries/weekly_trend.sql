@@ -10,9 +10,10 @@
 -- column: elapsed_median_ms Median elapsed time of its runs.
 -- column: active_median_ms Median active time of its runs.
 -- column: n_timed Runs whose times are known.
--- column: n_gate_runs Gate runs of its runs.
+-- column: n_runs_observing Runs whose sources record verdicts: the coverage of the problem columns.
+-- column: n_gate_runs Gate runs of its runs. NULL, as n_tolls: no source of the runs records any.
 -- column: gate_busy_ms Own time of those gate runs, overlaps counted each.
--- column: n_problems Product problems.
+-- column: n_problems Product problems. NULL, as the four columns after it: no source of the runs records verdicts.
 -- column: n_first_stops_enforced Product problems stopped by a refusal.
 -- column: n_first_stops_acted_on Product problems stopped by being followed.
 -- column: n_unattributed Product problems no record attributes.
@@ -23,11 +24,12 @@
 -- column: nano_usd_lower_bound What can be priced of the other calls.
 -- column: n_with_tokens Runs whose tokens are known.
 WITH w AS (
-    SELECT run_id, outcome, elapsed_ms, active_ms, strftime(make_timestamp(us(ended_at)), '%G-W%V') AS week
+    SELECT run_id, outcome, elapsed_ms, active_ms, observes, strftime(make_timestamp(us(ended_at)), '%G-W%V') AS week
     FROM runs_between($since, $until, $sessions) WHERE us(ended_at) IS NOT NULL
 ), base AS (
     SELECT week, count(*) AS n_runs, count(*) FILTER (WHERE outcome = 'merged') AS n_merged, quantile_disc(elapsed_ms, 0.5) AS elapsed_median_ms,
-        quantile_disc(active_ms, 0.5) AS active_median_ms, count(elapsed_ms) AS n_timed
+        quantile_disc(active_ms, 0.5) AS active_median_ms, count(elapsed_ms) AS n_timed,
+        count(*) FILTER (WHERE list_contains(observes, 'verdicts')) AS n_runs_observing, count(*) FILTER (WHERE list_contains(observes, 'gate_runs')) AS n_observing_gates
     FROM w GROUP BY week
 ), gated AS (
     SELECT w.week, count(*) AS n_gate_runs, sum(c.busy_ms) AS gate_busy_ms, count(*) FILTER (WHERE c.is_toll) AS n_tolls
@@ -41,10 +43,12 @@ WITH w AS (
         count(DISTINCT CASE WHEN t.n_output_known > 0 THEN t.run_id END) AS n_with_tokens
     FROM context_tokens t JOIN w ON w.run_id = t.run_id GROUP BY w.week
 )
-SELECT b.week, b.n_runs, b.n_merged, b.elapsed_median_ms, b.active_median_ms, b.n_timed, coalesce(g.n_gate_runs, 0) AS n_gate_runs,
-    big(g.gate_busy_ms) AS gate_busy_ms, coalesce(f.n_problems, 0) AS n_problems, coalesce(f.n_enforced, 0) AS n_first_stops_enforced,
-    coalesce(f.n_acted_on, 0) AS n_first_stops_acted_on, coalesce(f.n_unattributed, 0) AS n_unattributed, coalesce(f.n_escaped, 0) AS n_escaped,
-    coalesce(g.n_tolls, 0) AS n_tolls, big(s.output_tokens) AS output_tokens, big(s.nano_usd) AS nano_usd,
+SELECT b.week, b.n_runs, b.n_merged, b.elapsed_median_ms, b.active_median_ms, b.n_timed, b.n_runs_observing,
+    zero_if_observed(g.n_gate_runs, b.n_observing_gates) AS n_gate_runs, big(g.gate_busy_ms) AS gate_busy_ms,
+    zero_if_observed(f.n_problems, b.n_runs_observing) AS n_problems, zero_if_observed(f.n_enforced, b.n_runs_observing) AS n_first_stops_enforced,
+    zero_if_observed(f.n_acted_on, b.n_runs_observing) AS n_first_stops_acted_on,
+    zero_if_observed(f.n_unattributed, b.n_runs_observing) AS n_unattributed, zero_if_observed(f.n_escaped, b.n_runs_observing) AS n_escaped,
+    zero_if_observed(g.n_tolls, b.n_observing_gates) AS n_tolls, big(s.output_tokens) AS output_tokens, big(s.nano_usd) AS nano_usd,
     big(s.nano_usd_lower_bound) AS nano_usd_lower_bound, coalesce(s.n_with_tokens, 0) AS n_with_tokens
 FROM base b LEFT JOIN gated g ON g.week = b.week LEFT JOIN found f ON f.week = b.week LEFT JOIN spent s ON s.week = b.week
 ORDER BY b.week

@@ -101,12 +101,12 @@ fn gate_economics_gives_each_instant_one_owner_and_prices_own_calls() {
         ),
         [
             // 30 s of the vacuous sensor run belong to the hook inside it.
-            "sensors|900000|120000|600000|870000|4|||0|||0|435000|",
+            "sensors|900000|120000|600000|870000|4|||0||||435000|",
             // 200 and 100 fresh at 5000, 300 and 100 output at 25000; a second of the first review is the hook's.
             "review|900000|300000|600000|899000|2|300|400|2|11500000||2|899000|11500000",
-            "ci|||||0|||0|||0||",
-            "PreToolUse:x.mjs|32000|1000|30000|32000|3|||0|||0||",
-            "permission:user|120000|120000|120000|120000|1|||0|||0||",
+            "ci|||||0|||0|||||",
+            "PreToolUse:x.mjs|32000|1000|30000|32000|3|||0|||||",
+            "permission:user|120000|120000|120000|120000|1|||0|||||",
         ]
     );
 }
@@ -314,6 +314,7 @@ fn weekly_trend_has_a_row_a_week_in_which_runs_ended() {
                 "n_runs",
                 "n_merged",
                 "elapsed_median_ms",
+                "n_runs_observing",
                 "n_gate_runs",
                 "gate_busy_ms",
                 "n_problems",
@@ -328,7 +329,7 @@ fn weekly_trend_has_a_row_a_week_in_which_runs_ended() {
                 "n_with_tokens"
             ]
         ),
-        ["2026-W45|1|1|7200000|9|1352000|2|1|1|0|0|1|905|46500000|175000|1", "2026-W46|2|1|1800000|2|600000|2|1|0|1|1|0|9|||1",]
+        ["2026-W45|1|1|7200000|1|9|1352000|2|1|1|0|0|1|905|46500000|175000|1", "2026-W46|2|1|1800000|1|2|600000|2|1|0|1|1|0|9|||1",]
     );
 }
 
@@ -349,20 +350,20 @@ fn verdicts_tell_how_the_exposure_is_known() {
 }
 
 #[test]
-fn models_and_cohorts_count_runs_and_problems() {
+fn models_and_cohorts_count_runs_and_problems_and_zero_only_what_their_sources_can_record() {
     assert_eq!(
         all(
             "models",
             &["model", "n_runs", "n_problems", "n_first_stops_enforced", "n_first_stops_acted_on", "n_escaped", "n_runs_observing"]
         ),
-        ["claude-opus-4-5-20251101|1|2|1|1|0|1", "mystery-1|1|0|0|0|0|0", "|1|2|1|0|1|1"]
+        ["claude-opus-4-5-20251101|1|2|1|1|0|1", "mystery-1|1|||||0", "|1|2|1|0|1|1"]
     );
     assert_eq!(
         all(
             "cohorts",
             &["harness_version", "n_runs", "active_median_ms", "n_gate_runs", "n_problems", "n_runs_with_problem", "output_tokens"]
         ),
-        ["1.0|1|5400000|9|2|1|905", "1.1|1|3600000|2|2|1|", "|1|1800000|0|0|0|9"]
+        ["1.0|1|5400000|9|2|1|905", "1.1|1|3600000|2|2|1|", "|1|1800000||||9"]
     );
 }
 
@@ -548,7 +549,7 @@ fn figures_no_honest_log_states_break_no_query() {
     for extreme in [i64::MAX, i64::MIN, i64::MAX - 1, -1] {
         let world = super::sample::hostile(extreme);
         let engine = world.engine();
-        for name in super::AUDIT_QUERIES {
+        for name in crate::sql::queries().iter().map(|q| q.name) {
             let answer = measure(&engine, name, Window::ALL);
             assert!(answer.is_ok(), "{name} with {extreme}: {:?}", answer.err());
         }

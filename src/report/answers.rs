@@ -45,6 +45,7 @@ const fn ask(query: &'static str, span: Span, columns: &'static [&'static str]) 
 const TREND: &[&str] = &[
     "week",
     "n_runs",
+    "n_runs_observing",
     "n_merged",
     "n_gate_runs",
     "gate_busy_ms",
@@ -155,5 +156,18 @@ impl Answers {
 
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, Span, &Table)> {
         self.tables.iter().map(|((query, span), table)| (*query, *span, table))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_named_query_is_asked_and_no_other() {
+        let mut asked: Vec<&str> = QUESTIONS.iter().map(|q| q.query).collect();
+        asked.sort_unstable();
+        asked.dedup();
+        assert_eq!(asked, crate::sql::queries().iter().map(|q| q.name).collect::<Vec<_>>());
     }
 }

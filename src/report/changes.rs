@@ -66,12 +66,14 @@ fn happened(answers: &Answers, h: &Headline) -> Vec<Rich> {
         count(h.n_merged),
         counted(h.n_gate_runs, "gate run", "gate runs")
     ))];
-    if h.n_problems == 0 {
+    if h.n_problems == 0 && h.n_runs_observing == 0 {
+        out.push("no record of these runs tells a verdict, so whether they had product problems is not known".into());
+    } else if h.n_problems == 0 {
         out.push(Rich::words(format!(
             "no product problem was recorded. {} without one {} little: up to {} of runs could still have one (exact 95 % bound)",
-            counted(h.n_runs, "run", "runs"),
-            if h.n_runs == 1 { "proves" } else { "prove" },
-            known(upper95(h.n_runs), percent)
+            counted(h.n_runs_observing, "run", "runs"),
+            if h.n_runs_observing == 1 { "proves" } else { "prove" },
+            known(upper95(h.n_runs_observing), percent)
         )));
     } else {
         out.push(Rich::words(format!(

@@ -9,6 +9,9 @@ use super::answers::{Answers, Span};
 pub struct Headline {
     pub n_runs: i64,
     pub n_merged: i64,
+    /// Runs whose sources record verdicts: of the others it is not known whether they had a problem.
+    #[serde(default)]
+    pub n_runs_observing: i64,
     pub n_gate_runs: i64,
     pub n_problems: i64,
     pub n_first_stops_enforced: i64,
@@ -38,6 +41,7 @@ impl Headline {
         for row in answers.rows("weekly_trend", span) {
             out.n_runs += row.n("n_runs");
             out.n_merged += row.n("n_merged");
+            out.n_runs_observing += row.n("n_runs_observing");
             out.n_gate_runs += row.n("n_gate_runs");
             out.n_problems += row.n("n_problems");
             out.n_first_stops_enforced += row.n("n_first_stops_enforced");

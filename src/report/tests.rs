@@ -118,16 +118,18 @@ fn a_report_beside_an_earlier_one_tells_what_is_new_and_what_is_settled() {
 }
 
 #[test]
-fn seven_clean_runs_are_said_to_prove_little() {
-    let mut answers = empty();
-    answers.insert(
-        "weekly_trend",
-        super::answers::Span::News,
-        super::testing::table("week | n_runs | n_merged | n_gate_runs | n_problems\n2026-W48 | 7 | 7 | 40 | 0"),
-    );
-    let audit = Audit::new(frame(), answers, None);
-    let text: Vec<String> = audit.news.happened.iter().map(|r| r.to_text()).collect();
-    assert!(text.iter().any(|l| l.contains("7 runs without one prove little: up to 35 % of runs")), "{text:#?}");
+fn seven_clean_runs_are_said_to_prove_little_and_runs_without_verdicts_to_prove_nothing() {
+    let said = |row: &str| {
+        let mut answers = empty();
+        let trend = super::testing::table(&format!("week | n_runs | n_merged | n_runs_observing | n_gate_runs | n_problems\n{row}"));
+        answers.insert("weekly_trend", super::answers::Span::News, trend);
+        let audit = Audit::new(frame(), answers, None);
+        audit.news.happened.iter().map(|r| r.to_text()).collect::<Vec<_>>().join("\n")
+    };
+    let text = said("2026-W48 | 9 | 7 | 7 | 40 | 0");
+    assert!(text.contains("7 runs without one prove little: up to 35 % of runs"), "{text}");
+    let text = said("2026-W48 | 9 | 7 | 0 | - | -");
+    assert!(text.contains("is not known") && !text.contains("prove"), "{text}");
 }
 
 #[test]

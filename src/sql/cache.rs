@@ -78,7 +78,7 @@ fn age(path: &Path, now: SystemTime) -> Option<Duration> {
 mod tests {
     use super::*;
     use crate::measure::sample::world;
-    use crate::measure::{AUDIT_QUERIES, Window, measure};
+    use crate::measure::{Window, measure};
     use crate::sql::testing::lines;
 
     #[test]
@@ -92,12 +92,12 @@ mod tests {
             let columns: Vec<&str> = crate::sql::find(name).unwrap().columns.iter().map(|c| c.name).collect();
             lines(&measure(engine, name, Window::ALL).unwrap(), &columns)
         };
-        for name in AUDIT_QUERIES {
+        for name in crate::sql::queries().iter().map(|q| q.name) {
             assert_eq!(ask(&first, name), ask(&plain, name), "{name}");
         }
         assert!(folder.path().join("cache/k/run_time.parquet").is_file());
         let second = world.engine();
-        for name in AUDIT_QUERIES {
+        for name in crate::sql::queries().iter().map(|q| q.name) {
             assert_eq!(ask(&second, name), ask(&plain, name), "{name}");
             let (a, b) = (measure(&second, name, Window::ALL).unwrap().schema, measure(&plain, name, Window::ALL).unwrap().schema);
             assert_eq!(a, b, "{name}");
