@@ -2,8 +2,6 @@
 
 use std::fmt::Write;
 
-use serde_json::Value;
-
 use super::chain::{GateChain, Link, ProblemChain, RunChain};
 use crate::plain::{cut, cut_middle, escape};
 use crate::source::quote::{Quote, State};

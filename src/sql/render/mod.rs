@@ -59,7 +59,6 @@ pub fn value_of(array: &arrow::array::ArrayRef, row: usize) -> serde_json::Value
 }
 
 /// A cell as text: NULL is empty.
-#[cfg(test)]
 pub fn text_of(array: &arrow::array::ArrayRef, row: usize) -> String {
     value::text(&value::value(array, row))
 }
