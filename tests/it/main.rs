@@ -4,5 +4,7 @@ mod audit;
 mod crash;
 mod demo;
 mod hand;
+mod order;
+mod real;
 mod support;
 mod truth;

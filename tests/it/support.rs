@@ -42,10 +42,25 @@ impl Scratch {
         self.command(args).output().unwrap()
     }
 
+    /// What `lake digest` prints.
+    pub fn digest(&self) -> String {
+        self.mechanic(&["lake", "digest"]).trim().to_owned()
+    }
+
     /// The CSV that a statement gives.
     pub fn sql(&self, statement: &str) -> String {
         self.mechanic(&["sql", "--format", "csv", statement])
     }
+}
+
+/// The folder of real files. Tests that need it are ignored where `MECHANIC_DATA` names none.
+pub fn real(below: &str) -> PathBuf {
+    Path::new(&std::env::var_os("MECHANIC_DATA").expect("MECHANIC_DATA is set where these tests run")).join(below)
+}
+
+/// Lines of an answer without its header.
+pub fn body(csv: &str) -> Vec<&str> {
+    csv.lines().skip(1).collect()
 }
 
 /// Rows by column name.
