@@ -348,7 +348,7 @@ fn a_reader_sees_whole_files_while_others_are_read_again() {
             run(&world.lake("lake"), &[world.logs()]);
         }
         done.store(true, Ordering::Relaxed);
-        assert!(reader.join().unwrap() > 3);
+        assert!(reader.join().unwrap() > 0);
     });
 }
 
