@@ -28,11 +28,12 @@ pub fn encounters(met: &Met<'_>, timeline: &Timeline<'_>, known: &BTreeSet<&str>
     by_gate
         .into_iter()
         .filter(|(gate, _)| !rules.not_control.contains(*gate))
-        .filter_map(|(gate, events)| encounter(gate, &events, met, timeline, rules))
+        .flat_map(|(gate, events)| encounter(gate, &events, met, timeline, rules))
         .collect()
 }
 
-fn encounter(gate: &str, events: &[usize], met: &Met<'_>, timeline: &Timeline<'_>, rules: &Rulebook) -> Option<GateProblem> {
+/// What the gate did about the problem. A gate that stopped or detected it, and had let it pass before, has a second row for the miss.
+fn encounter(gate: &str, events: &[usize], met: &Met<'_>, timeline: &Timeline<'_>, rules: &Rulebook) -> Vec<GateProblem> {
     let row = |encounter, miss_basis, at: Option<usize>| {
         let event = at.map(|at| &timeline.events[at]);
         GateProblem {
@@ -45,52 +46,26 @@ fn encounter(gate: &str, events: &[usize], met: &Met<'_>, timeline: &Timeline<'_
             at: event.and_then(|e| e.effective.or(e.run.ended_at)),
         }
     };
-    let report = met.episode.reports.iter().map(|r| r.event).find(|at| events.contains(at));
-    let stop = met.stops.iter().find(|s| events.contains(&s.event));
-    if let Some(stop) = stop {
-        let first = met.stops.first() == Some(stop);
-        return Some(row(if first { Encounter::StoppedFirst } else { Encounter::Stopped }, None, Some(stop.event)));
-    }
-    // A gate that let the defect pass before it, or another of its runs, reported it has missed it once, whatever it did later.
-    let miss = misses(events, met, timeline, rules);
-    if let Some(at) = report {
-        return Some(row(Encounter::Detected, None, Some(at)));
-    }
-    if let Some((at, basis)) = miss {
-        return Some(row(Encounter::Missed, Some(basis), Some(at)));
+    let missed = misses(events, met, timeline, rules).map(|(at, basis)| row(Encounter::Missed, Some(basis), Some(at)));
+    let spoke = match met.stops.iter().find(|s| events.contains(&s.event)) {
+        Some(stop) if met.stops.first() == Some(stop) => Some(row(Encounter::StoppedFirst, None, Some(stop.event))),
+        Some(stop) => Some(row(Encounter::Stopped, None, Some(stop.event))),
+        None => {
+            let report = met.episode.reports.iter().map(|r| r.event).find(|at| events.contains(at));
+            report.map(|at| row(Encounter::Detected, None, Some(at)))
+        }
+    };
+    if spoke.is_some() || missed.is_some() {
+        return spoke.into_iter().chain(missed).collect();
     }
     let closed = met.episode.closed_by.unwrap_or(usize::MAX);
-    if let Some(&at) =
-        events.iter().find(|&&at| at < closed && matches!(timeline.events[at].verdict, Verdict::Skipped | Verdict::SkippedRequired))
-    {
-        return Some(row(Encounter::Skipped, None, Some(at)));
-    }
-    if let Some(&at) = events.iter().find(|&&at| at > closed) {
-        return Some(row(Encounter::AfterFix, None, Some(at)));
-    }
-    events.is_empty().then(|| row(Encounter::NotRun, None, None))
-}
-
-/// Misses of a gate that also stopped or detected the problem stand in rows of their own.
-pub fn earlier_misses(met: &Met<'_>, timeline: &Timeline<'_>, rules: &Rulebook) -> Vec<GateProblem> {
-    let reporters: BTreeSet<&str> = met.episode.reports.iter().map(|r| timeline.events[r.event].run.gate_id.as_str()).collect();
-    let mut rows = Vec::new();
-    for gate in reporters {
-        let events: Vec<usize> = (0..timeline.events.len()).filter(|&at| timeline.events[at].run.gate_id == gate).collect();
-        if let Some((at, basis)) = misses(&events, met, timeline, rules) {
-            let event = &timeline.events[at];
-            rows.push(GateProblem {
-                gate_id: gate.to_owned(),
-                problem_id: met.problem_id.to_owned(),
-                run_id: met.run_id.to_owned(),
-                encounter: Encounter::Missed,
-                miss_basis: Some(basis),
-                gate_run_id: Some(event.run.gate_run_id.clone()),
-                at: event.effective.or(event.run.ended_at),
-            });
-        }
-    }
-    rows
+    let skipped = |at: &&usize| **at < closed && matches!(timeline.events[**at].verdict, Verdict::Skipped | Verdict::SkippedRequired);
+    let silent = match (events.iter().find(skipped), events.iter().find(|&&at| at > closed)) {
+        (Some(&at), _) => Some(row(Encounter::Skipped, None, Some(at))),
+        (None, Some(&at)) => Some(row(Encounter::AfterFix, None, Some(at))),
+        (None, None) => events.is_empty().then(|| row(Encounter::NotRun, None, None)),
+    };
+    silent.into_iter().collect()
 }
 
 /// The gate's strongest miss: a counted pass on the very commit of the first report is proven; one whose commit (or the report's) is

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::encounters::{Met, earlier_misses, encounters};
+use super::encounters::{Met, encounters};
 use super::episodes::{Episode, episodes};
 use super::rulebook::Rulebook;
 use super::stops::{Stop, order, stops};
@@ -50,7 +50,6 @@ pub fn problems(evidence: &RunEvidence<'_>) -> (Vec<Problem>, Vec<GateProblem>) 
             stops: &stops,
         };
         met_rows.extend(encounters(&met, &evidence.timeline, &evidence.known_gates, evidence.rules));
-        met_rows.extend(earlier_misses(&met, &evidence.timeline, evidence.rules));
         rows.push(row);
     }
     (rows, met_rows)
@@ -183,11 +182,14 @@ fn introduced_after(episode: &Episode<'_>, about: About, evidence: &RunEvidence<
         .map(|e| e.run.gate_id.clone())
 }
 
+/// Output tokens of the run's calls in that time. No call in it is 0; calls of which none has a counter are unknown.
 fn rework_tokens(calls: &[&ModelCall], from: Ts, to: Ts) -> Option<i64> {
-    if calls.is_empty() {
+    let within: Vec<Option<i64>> =
+        calls.iter().filter(|c| c.ended_at.is_some_and(|t| from < t && t <= to)).map(|c| c.output_tokens).collect();
+    if calls.is_empty() || (!within.is_empty() && within.iter().all(Option::is_none)) {
         return None;
     }
-    Some(calls.iter().filter(|c| c.ended_at.is_some_and(|t| from < t && t <= to)).filter_map(|c| c.output_tokens).sum())
+    Some(within.into_iter().flatten().fold(0, i64::saturating_add))
 }
 
 /// Names the earlier problem of the same defect across runs of one repository. A gate's stage or an output's shape is no identity

@@ -42,7 +42,7 @@ fn spans(instants: Vec<(usize, Ts)>, deliveries: usize) -> PolarsResult<Vec<Span
         let (Some(delivery), Some(time)) = (delivery.map(|d| d as usize), time) else { continue };
         if let Some((before, earlier)) = last
             && before == delivery
-            && time - earlier <= IDLE_GAP_MICROS
+            && time.saturating_sub(earlier) <= IDLE_GAP_MICROS
         {
             active[delivery] += time - earlier;
         }

@@ -207,7 +207,7 @@ record! {
         introduced_after: Option<String>,
         /// Milliseconds from first stop to the closing pass.
         rework_ms: Option<i64>,
-        /// Output tokens of the run's calls in that time. NULL: no calls recorded.
+        /// Output tokens of the run's calls in that time. NULL: no calls of the run recorded, or none in that time with a counter.
         rework_output_tokens: Option<i64>,
         /// First finding's id.
         first_finding_id: String,
