@@ -23,7 +23,7 @@
 -- column: n_with_tokens Runs whose tokens are known.
 WITH p AS (
     SELECT run_id, count(*) AS n, count(*) FILTER (WHERE stop_basis = 'enforced') AS enforced, count(*) FILTER (WHERE stop_basis = 'acted_on') AS acted_on, count(*) FILTER (WHERE escaped) AS escaped
-    FROM problems WHERE about = 'product' GROUP BY run_id
+    FROM problems WHERE product_problem(about, human, label) GROUP BY run_id
 ), g AS (
     SELECT run_id, count(*) AS n FROM gate_run_facts GROUP BY run_id
 ), t AS (

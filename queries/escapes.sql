@@ -19,6 +19,6 @@ SELECT p.problem_id, p.run_id, r.task, p.severity, p.fingerprint, p.first_detect
     coalesce(list(DISTINCT m.gate_id ORDER BY m.gate_id) FILTER (m.miss_basis = 'possible'), []) AS missed_possible
 FROM problems p JOIN runs_between($since, $until, $sessions) r ON r.run_id = p.run_id
 LEFT JOIN gate_problem m ON m.problem_id = p.problem_id AND m.encounter = 'missed'
-WHERE p.escaped AND p.about = 'product'
+WHERE p.escaped AND product_problem(p.about, p.human, p.label)
 GROUP BY p.problem_id, p.run_id, r.task, p.severity, p.fingerprint, p.first_detection_gate_id, p.first_stop_gate_id, p.opened_at
 ORDER BY p.opened_at NULLS LAST, p.problem_id

@@ -14,6 +14,6 @@
 SELECT p.first_stop_gate_id AS gate_id, p.severity, p.stop_basis, count(*) AS n_problems, count(DISTINCT p.run_id) AS n_runs,
     count(*) FILTER (WHERE p.order_basis = 'concurrent') AS n_concurrent, count(*) FILTER (WHERE p.escaped) AS n_escaped
 FROM problems p SEMI JOIN runs_between($since, $until, $sessions) w ON w.run_id = p.run_id
-WHERE p.about = 'product' AND p.first_stop_gate_id IS NOT NULL
+WHERE product_problem(p.about, p.human, p.label) AND p.first_stop_gate_id IS NOT NULL
 GROUP BY p.first_stop_gate_id, p.severity, p.stop_basis
 ORDER BY gate_id, CASE p.severity WHEN 'critical' THEN 0 WHEN 'major' THEN 1 WHEN 'minor' THEN 2 WHEN 'info' THEN 3 ELSE 4 END, p.stop_basis

@@ -47,6 +47,7 @@
 -- column: n_misses_proven Product problems present while it passed, proven.
 -- column: n_misses_possible Product problems that may have been present while it passed.
 -- column: n_stops_not_product First stops of problems about the harness or the infrastructure.
+-- column: n_unclassified First stops by a person that no label classifies yet: in no yield column.
 -- column: zero_yield_upper95 Exact one-sided 95 % upper bound of first stops per run, where there were none; by run.
 -- column: busy_ms Own time, overlaps counted each.
 -- column: busy_median_ms Median own time of a gate run.
@@ -107,26 +108,27 @@ WITH w AS (
     SELECT gate_id, sum(until_us - from_us) // 1000 AS toll_blocked_ms FROM toll_episodes SEMI JOIN w USING (run_id) GROUP BY gate_id
 ), stopped AS (
     SELECT first_stop_gate_id AS gate_id,
-        count(*) FILTER (WHERE about = 'product' AND stop_basis = 'enforced') AS n_first_stops_enforced,
-        count(*) FILTER (WHERE about = 'product' AND stop_basis = 'acted_on') AS n_first_stops_acted_on,
-        count(*) FILTER (WHERE about = 'product') AS n_first_stops,
-        count(*) FILTER (WHERE about = 'product' AND severity = 'critical') AS n_critical, count(*) FILTER (WHERE about = 'product' AND severity = 'major') AS n_major,
-        count(*) FILTER (WHERE about = 'product' AND severity = 'minor') AS n_minor, count(*) FILTER (WHERE about = 'product' AND severity = 'info') AS n_info,
-        count(*) FILTER (WHERE about = 'product' AND severity IS NULL) AS n_unrated,
-        count(DISTINCT CASE WHEN about = 'product' THEN run_id END) AS n_runs_with_first_stop,
+        count(*) FILTER (WHERE product_problem(about, human, label) AND stop_basis = 'enforced') AS n_first_stops_enforced,
+        count(*) FILTER (WHERE product_problem(about, human, label) AND stop_basis = 'acted_on') AS n_first_stops_acted_on,
+        count(*) FILTER (WHERE product_problem(about, human, label)) AS n_first_stops,
+        count(*) FILTER (WHERE product_problem(about, human, label) AND severity = 'critical') AS n_critical, count(*) FILTER (WHERE product_problem(about, human, label) AND severity = 'major') AS n_major,
+        count(*) FILTER (WHERE product_problem(about, human, label) AND severity = 'minor') AS n_minor, count(*) FILTER (WHERE product_problem(about, human, label) AND severity = 'info') AS n_info,
+        count(*) FILTER (WHERE product_problem(about, human, label) AND severity IS NULL) AS n_unrated,
+        count(DISTINCT CASE WHEN product_problem(about, human, label) THEN run_id END) AS n_runs_with_first_stop,
         count(*) FILTER (WHERE about <> 'product') AS n_stops_not_product,
-        sum(CASE WHEN about = 'product' AND false_alarm(label, disposition) IS DISTINCT FROM true THEN rework_ms END) AS rework_true_ms,
-        sum(CASE WHEN about = 'product' AND false_alarm(label, disposition) THEN rework_ms END) AS rework_false_ms,
-        count(*) FILTER (WHERE about = 'product' AND rework_ms IS NOT NULL) AS n_with_rework,
-        count(*) FILTER (WHERE about = 'product' AND false_alarm(label, disposition) IS NOT NULL) AS n_disposed,
-        count(*) FILTER (WHERE about = 'product' AND false_alarm(label, disposition)) AS n_false_alarms
+        count(*) FILTER (WHERE about = 'product' AND human AND label IS NULL) AS n_unclassified,
+        sum(CASE WHEN product_problem(about, human, label) AND false_alarm(label, disposition) IS DISTINCT FROM true THEN rework_ms END) AS rework_true_ms,
+        sum(CASE WHEN product_problem(about, human, label) AND false_alarm(label, disposition) THEN rework_ms END) AS rework_false_ms,
+        count(*) FILTER (WHERE product_problem(about, human, label) AND rework_ms IS NOT NULL) AS n_with_rework,
+        count(*) FILTER (WHERE product_problem(about, human, label) AND false_alarm(label, disposition) IS NOT NULL) AS n_disposed,
+        count(*) FILTER (WHERE product_problem(about, human, label) AND false_alarm(label, disposition)) AS n_false_alarms
     FROM problems SEMI JOIN w USING (run_id)
     WHERE first_stop_gate_id IS NOT NULL
     GROUP BY first_stop_gate_id
 ), detected AS (
     SELECT first_detection_gate_id AS gate_id, count(*) AS n_first_detections
     FROM problems SEMI JOIN w USING (run_id)
-    WHERE about = 'product' AND first_detection_gate_id IS NOT NULL
+    WHERE product_problem(about, human, label) AND first_detection_gate_id IS NOT NULL
     GROUP BY first_detection_gate_id
 ), met AS (
     SELECT g.gate_id,
@@ -135,7 +137,7 @@ WITH w AS (
         count(DISTINCT CASE WHEN g.encounter = 'missed' AND g.miss_basis = 'proven' THEN g.problem_id END) AS n_misses_proven,
         count(DISTINCT CASE WHEN g.encounter = 'missed' AND g.miss_basis = 'possible' THEN g.problem_id END) AS n_misses_possible
     FROM gate_problem g JOIN problems p ON p.problem_id = g.problem_id SEMI JOIN w ON w.run_id = p.run_id
-    WHERE p.about = 'product'
+    WHERE product_problem(p.about, p.human, p.label)
     GROUP BY g.gate_id
 ), joined AS (
     SELECT *,
@@ -166,7 +168,8 @@ SELECT gate_id, harness, purpose, kind, mode, irreversible, pinned, pass_recorde
     CASE WHEN purpose = 'control' THEN coalesce(n_misses_proven, 0) END AS n_misses_proven,
     CASE WHEN purpose = 'control' THEN coalesce(n_misses_possible, 0) END AS n_misses_possible,
     CASE WHEN purpose = 'control' THEN coalesce(n_stops_not_product, 0) END AS n_stops_not_product,
-    CASE WHEN rate_basis IS NOT NULL AND coalesce(n_first_stops, 0) = 0 THEN upper95(n_runs_counted) END AS zero_yield_upper95,
+    CASE WHEN purpose = 'control' THEN coalesce(n_unclassified, 0) END AS n_unclassified,
+    CASE WHEN rate_basis IS NOT NULL AND coalesce(n_first_stops, 0) = 0 AND coalesce(n_unclassified, 0) = 0 THEN upper95(n_runs_counted) END AS zero_yield_upper95,
     big(busy_ms) AS busy_ms, busy_median_ms, busy_p95_ms, big(direct_ms) AS direct_ms, coalesce(n_timed, 0) AS n_timed,
     big(input_tokens) AS input_tokens, big(cache_read_tokens) AS cache_read_tokens, big(cache_write_5m_tokens) AS cache_write_5m_tokens,
     big(cache_write_1h_tokens) AS cache_write_1h_tokens, big(output_tokens) AS output_tokens, coalesce(n_with_tokens, 0) AS n_with_tokens,

@@ -16,5 +16,5 @@
 SELECT g.gate_id, g.miss_basis, g.problem_id, g.run_id, p.severity, p.fingerprint, p.first_detection_gate_id AS caught_by, g.at, g.gate_run_id
 FROM gate_problem g JOIN problems p ON p.problem_id = g.problem_id
 SEMI JOIN runs_between($since, $until, $sessions) w ON w.run_id = p.run_id
-WHERE g.encounter = 'missed' AND p.about = 'product'
+WHERE g.encounter = 'missed' AND product_problem(p.about, p.human, p.label)
 ORDER BY g.gate_id, CASE g.miss_basis WHEN 'proven' THEN 0 ELSE 1 END, g.at NULLS LAST, g.problem_id, g.gate_run_id

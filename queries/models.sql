@@ -16,7 +16,7 @@
 -- column: n_escaped Product problems first seen after merge.
 WITH p AS (
     SELECT run_id, count(*) AS n, count(*) FILTER (WHERE stop_basis = 'enforced') AS enforced, count(*) FILTER (WHERE stop_basis = 'acted_on') AS acted_on, count(*) FILTER (WHERE escaped) AS escaped
-    FROM problems WHERE about = 'product' GROUP BY run_id
+    FROM problems WHERE product_problem(about, human, label) GROUP BY run_id
 )
 SELECT r.model, count(*) AS n_runs, quantile_disc(r.elapsed_ms, 0.5) AS elapsed_median_ms, quantile_disc(r.active_ms, 0.5) AS active_median_ms,
     count(r.elapsed_ms) AS n_timed, count(*) FILTER (WHERE list_contains(r.observes, 'verdicts')) AS n_runs_observing,

@@ -19,5 +19,5 @@ SELECT p.problem_id, p.recurs_of, p.fingerprint, p.severity, p.run_id, e.run_id 
     e.closed_at AS earlier_closed_at, p.first_stop_gate_id, e.first_stop_gate_id AS earlier_first_stop_gate_id
 FROM problems p SEMI JOIN runs_between($since, $until, $sessions) w ON w.run_id = p.run_id
 LEFT JOIN problems e ON e.problem_id = p.recurs_of
-WHERE p.recurs_of IS NOT NULL AND p.about = 'product'
+WHERE p.recurs_of IS NOT NULL AND product_problem(p.about, p.human, p.label)
 ORDER BY p.opened_at NULLS LAST, p.problem_id

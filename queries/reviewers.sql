@@ -38,7 +38,7 @@ WITH w AS (
 ), stopped AS (
     SELECT first_stop_gate_id AS gate_id, count(*) FILTER (WHERE stop_basis = 'enforced') AS n_enforced, count(*) FILTER (WHERE stop_basis = 'acted_on') AS n_acted_on,
         count(*) FILTER (WHERE false_alarm(label, disposition)) AS n_false_alarms
-    FROM problems SEMI JOIN w USING (run_id) WHERE about = 'product' AND first_stop_gate_id IS NOT NULL GROUP BY first_stop_gate_id
+    FROM problems SEMI JOIN w USING (run_id) WHERE product_problem(about, human, label) AND first_stop_gate_id IS NOT NULL GROUP BY first_stop_gate_id
 )
 SELECT r.gate_id, r.n_gate_runs, r.n_runs, r.n_pass, r.n_fail, r.n_other, coalesce(s.n_findings, 0) AS n_findings,
     coalesce(t.n_enforced, 0) AS n_first_stops_enforced, coalesce(t.n_acted_on, 0) AS n_first_stops_acted_on, coalesce(t.n_false_alarms, 0) AS n_false_alarms,

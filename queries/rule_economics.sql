@@ -41,9 +41,9 @@ WITH w AS (
     GROUP BY f.gate_id, f.rule_id
 ), stopped AS (
     SELECT first_stop_gate_id AS gate_id, first_stop_rule_id AS rule_id,
-        count(*) FILTER (WHERE about = 'product' AND stop_basis = 'enforced') AS n_enforced,
-        count(*) FILTER (WHERE about = 'product' AND stop_basis = 'acted_on') AS n_acted_on,
-        count(*) FILTER (WHERE about = 'product') AS n_first_stops, count(*) FILTER (WHERE about <> 'product') AS n_not_product
+        count(*) FILTER (WHERE product_problem(about, human, label) AND stop_basis = 'enforced') AS n_enforced,
+        count(*) FILTER (WHERE product_problem(about, human, label) AND stop_basis = 'acted_on') AS n_acted_on,
+        count(*) FILTER (WHERE product_problem(about, human, label)) AS n_first_stops, count(*) FILTER (WHERE about <> 'product') AS n_not_product
     FROM problems SEMI JOIN w USING (run_id)
     WHERE first_stop_rule_id IS NOT NULL
     GROUP BY first_stop_gate_id, first_stop_rule_id

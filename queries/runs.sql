@@ -27,7 +27,7 @@ WITH g AS (
     SELECT run_id, count(*) AS n FROM gate_run_facts WHERE run_id IS NOT NULL GROUP BY run_id
 ), p AS (
     SELECT run_id, count(*) AS n, count(first_stop_gate_id) AS n_first_stops, count(*) FILTER (WHERE unattributed) AS n_unattributed, count(*) FILTER (WHERE escaped) AS n_escaped
-    FROM problems WHERE about = 'product' GROUP BY run_id
+    FROM problems WHERE product_problem(about, human, label) GROUP BY run_id
 )
 SELECT r.run_id, r.run_basis, r.link_basis, r.harness, r.harness_version, r.repo, r.task, r.model, r.outcome, r.started_at, r.ended_at,
     r.elapsed_ms, r.active_ms,

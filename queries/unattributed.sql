@@ -15,5 +15,5 @@
 -- column: n_findings Findings in it.
 SELECT p.problem_id, p.run_id, r.task, p.fingerprint, p.severity, p.first_detection_gate_id, p.opened_at, p.closed_at, p.n_findings
 FROM problems p JOIN runs_between($since, $until, $sessions) r ON r.run_id = p.run_id
-WHERE p.unattributed AND p.about = 'product'
+WHERE p.unattributed AND product_problem(p.about, p.human, p.label)
 ORDER BY p.opened_at NULLS LAST, p.problem_id

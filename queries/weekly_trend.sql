@@ -37,7 +37,7 @@ WITH w AS (
 ), found AS (
     SELECT w.week, count(*) AS n_problems, count(*) FILTER (WHERE p.stop_basis = 'enforced') AS n_enforced, count(*) FILTER (WHERE p.stop_basis = 'acted_on') AS n_acted_on,
         count(*) FILTER (WHERE p.unattributed) AS n_unattributed, count(*) FILTER (WHERE p.escaped) AS n_escaped
-    FROM problems p JOIN w ON w.run_id = p.run_id WHERE p.about = 'product' GROUP BY w.week
+    FROM problems p JOIN w ON w.run_id = p.run_id WHERE product_problem(p.about, p.human, p.label) GROUP BY w.week
 ), spent AS (
     SELECT w.week, sum(t.output_tokens) AS output_tokens, sum(t.nano_usd) AS nano_usd, sum(t.nano_usd_lower_bound) AS nano_usd_lower_bound,
         count(DISTINCT CASE WHEN t.n_output_known > 0 THEN t.run_id END) AS n_with_tokens

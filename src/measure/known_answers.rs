@@ -555,3 +555,17 @@ fn figures_no_honest_log_states_break_no_query() {
         }
     }
 }
+
+#[test]
+fn what_a_person_rejected_has_no_yield_until_it_is_labelled() {
+    let yields = |label: Option<&str>| {
+        let mut world = world();
+        world.put(0, &[super::sample::rejected_by_a_person(label)]);
+        let columns = ["gate_id", "n_first_stops_enforced", "n_first_detections", "n_unclassified"];
+        let told = lines(&measure(&world.engine(), "gate_economics", Window::ALL).unwrap(), &columns);
+        told.into_iter().find(|line| line.starts_with("permission:user")).unwrap()
+    };
+    assert_eq!(yields(None), "permission:user|0|0|1");
+    assert_eq!(yields(Some("true")), "permission:user|1|1|0");
+    assert_eq!(yields(Some("false-alarm")), "permission:user|1|1|0", "a false alarm is one of its first stops, as of any gate");
+}

@@ -254,6 +254,13 @@ fn problem(id: &str, run: &str, fingerprint: &str, opened: i64) -> Problem {
     }
 }
 
+/// A problem that a person detected and stopped, with a person's later label of it.
+pub fn rejected_by_a_person(label: Option<&str>) -> Problem {
+    let mut p = stopped(problem("p-human", "r1", "H", 45), "permission:user", StopBasis::Enforced);
+    (p.human, p.label) = (true, label.map(str::to_owned));
+    p
+}
+
 /// The problem was reported and stopped first by that gate.
 fn stopped(mut p: Problem, gate: &str, basis: StopBasis) -> Problem {
     (p.first_detection_gate_id, p.first_stop_gate_id, p.stop_basis) = (Some(gate.into()), Some(gate.into()), Some(basis));
