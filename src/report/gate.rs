@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::figures::count;
 use super::table::{Row, Table};
 
 /// Columns of `gate_economics` without which there is no report.
@@ -31,6 +32,7 @@ pub const COLUMNS: &[&str] = &[
     "n_first_stops_minor",
     "n_first_stops_info",
     "n_first_stops_unrated",
+    "n_unclassified",
     "n_later_detections",
     "n_misses_proven",
     "n_misses_possible",
@@ -80,6 +82,8 @@ pub struct Gate {
     pub acted_on: Option<i64>,
     /// First stops by severity: critical, major, minor, info, unrated.
     pub by_severity: [i64; 5],
+    /// Stops by a person that nobody has labelled yet: in no yield, and no zero either.
+    pub n_unclassified: i64,
     pub n_later_detections: Option<i64>,
     pub n_misses_proven: Option<i64>,
     pub n_misses_possible: Option<i64>,
@@ -130,6 +134,7 @@ impl Gate {
             enforced: row.int("n_first_stops_enforced"),
             acted_on: row.int("n_first_stops_acted_on"),
             by_severity: ["critical", "major", "minor", "info", "unrated"].map(|s| row.n(&format!("n_first_stops_{s}"))),
+            n_unclassified: row.n("n_unclassified"),
             n_later_detections: row.int("n_later_detections"),
             n_misses_proven: row.int("n_misses_proven"),
             n_misses_possible: row.int("n_misses_possible"),
@@ -166,6 +171,17 @@ impl Gate {
     /// First stops of either basis; `None` for what is no control and so has no yield.
     pub fn first_stops(&self) -> Option<i64> {
         Some(self.enforced? + self.acted_on?)
+    }
+
+    /// First stops as a table shows them: enforced + acted on, and (n?) for a person's stops that wait for a label.
+    pub fn stops_text(&self) -> Option<String> {
+        let stops = format!("{} + {}", count(self.enforced?), count(self.acted_on?));
+        Some(if self.n_unclassified > 0 { format!("{stops} ({}?)", count(self.n_unclassified)) } else { stops })
+    }
+
+    /// Whether it stopped nothing first in runs that count: a zero that an upper bound goes with.
+    pub fn is_zero_yield(&self) -> bool {
+        self.is_control() && self.rate_basis.is_some() && self.first_stops() == Some(0) && self.n_unclassified == 0
     }
 
     /// Own time: with one owner an instant where that is known, else as busy.

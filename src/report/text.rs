@@ -70,10 +70,7 @@ fn gates(out: &mut String, audit: &Audit) {
             count(gate.n_gate_runs),
             if gate.is_control() { count(gate.n_runs_counted) } else { UNKNOWN.to_owned() },
             count(gate.n_fail + gate.n_warn),
-            match (gate.enforced, gate.acted_on) {
-                (Some(e), Some(a)) => format!("{} + {}", count(e), count(a)),
-                _ => gate.purpose.clone(),
-            },
+            gate.stops_text().unwrap_or_else(|| gate.purpose.clone()),
             known(gate.upper95, percent),
             known(gate.own_ms(), millis),
             known(gate.nano_usd, usd),
@@ -84,8 +81,9 @@ fn gates(out: &mut String, audit: &Audit) {
         line(out, &format!("{style}{text}{style:#}"));
     }
     more(out, seen.len(), GATES);
-    let about = "stopped: product problems stopped first, enforced + acted on, under the one order these records show. n: runs that count. bound: with none \
-                 stopped, up to so many runs could still have one (95 %). toll: gate runs that failed to run.";
+    let about = "stopped: product problems stopped first, enforced + acted on, under the one order these records show; (n?): stops by a person, not \
+                 labelled. n: runs that count. bound: with none stopped, up to so many runs could still have one (95 %). toll: gate runs that \
+                 failed to run.";
     for text in wrap(about, WIDTH - 2) {
         line(out, &format!("  {FAINT}{text}{FAINT:#}"));
     }

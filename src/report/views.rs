@@ -143,7 +143,10 @@ fn gates(answers: &Answers) -> View {
             num("Gate runs", "Executions, and declared non-executions"),
             num("n", "Runs with at least one verdict that counts: the denominator"),
             num("Fails", "Gate runs with verdict fail or warn, whatever they are about"),
-            num("First stops", "Product problems it stopped first: enforced + acted on"),
+            num(
+                "First stops",
+                "Product problems it stopped first: enforced + acted on; (n?): stops by a person that nobody has labelled, in no yield",
+            ),
             num("Critical", "First stops of severity critical"),
             num("Major", "First stops of severity major"),
             num("Later", "Product problems it reported after another gate"),
@@ -170,9 +173,9 @@ fn kind(g: &Gate) -> String {
 }
 
 fn stops(g: &Gate) -> Cell {
-    match (g.enforced, g.acted_on) {
-        (Some(e), Some(a)) => Cell { text: format!("{} + {}", count(e), count(a)), sort: Some((e + a) as f64), name: false, alarm: false },
-        _ => Cell::plain(UNKNOWN),
+    match g.stops_text() {
+        Some(text) => Cell { text, sort: g.first_stops().map(|n| n as f64), name: false, alarm: false },
+        None => Cell::plain(UNKNOWN),
     }
 }
 

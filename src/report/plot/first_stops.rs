@@ -108,6 +108,7 @@ fn counts(answers: &Answers, gate: &str) -> Counts {
 fn end(gate: &Gate, counts: &Counts) -> String {
     let [enforced, acted_on] = counts.map(|c| c.iter().sum::<i64>());
     match enforced + acted_on {
+        0 if gate.n_unclassified > 0 => format!("0, and {} by a person to label", count(gate.n_unclassified)),
         0 => format!("0 of {} runs, up to {}", count(gate.n_runs_counted), known(gate.upper95, percent)),
         _ => format!("{} + {}", count(enforced), count(acted_on)),
     }

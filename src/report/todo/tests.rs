@@ -116,3 +116,18 @@ fn an_expensive_gate_shows_what_it_stopped_for_the_price() {
     assert!(todo.title.to_text().contains("62 % of all gate time (2.5 h of 4.0 h)"), "{}", todo.title.to_text());
     assert_eq!(todo.evidence[0].to_text(), "15 first stops for that: 10 min each");
 }
+
+#[test]
+fn a_persons_stops_without_a_label_are_no_zero_yield_and_show_as_waiting() {
+    let gate = |unclassified: &str| {
+        let mut answers = empty();
+        let gates = table(&format!(
+            "gate_id | purpose | rate_basis | n_runs_counted | n_first_stops_enforced | n_first_stops_acted_on | n_unclassified
+             permission:user | control | recorded | 2 | 0 | 0 | {unclassified}"
+        ));
+        answers.insert("gate_economics", Span::Evidence, gates);
+        (todos(&answers).iter().any(|t| t.id == "zero_yield:permission:user"), answers.gates[0].stops_text().unwrap())
+    };
+    assert_eq!(gate("0"), (true, "0 + 0".to_owned()));
+    assert_eq!(gate("2"), (false, "0 + 0 (2?)".to_owned()));
+}

@@ -18,7 +18,7 @@ pub(super) fn add(answers: &Answers, out: &mut Vec<Todo>) {
         if let Some(own) = gate.own_ms().filter(|own| total > 0 && *own as f64 >= EXPENSIVE * total as f64 && gate.n_gate_runs > 0) {
             out.push(expensive(gate, own, total));
         }
-        if gate.is_control() && gate.rate_basis.is_some() && gate.first_stops() == Some(0) {
+        if gate.is_zero_yield() {
             out.push(zero_yield(gate));
         }
     }
