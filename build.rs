@@ -1,5 +1,6 @@
-//! Sets `cfg(mechanic_data)` where the variable `MECHANIC_DATA` names the folder of real files, so that tests that need them are
-//! counted as ignored elsewhere, never as passed; and lists the files of `queries/`, so that each is embedded by being there.
+//! Sets `cfg(mechanic_data)` where the variable `MECHANIC_DATA` names the folder of real files, and `cfg(mechanic_python)` where
+//! `MECHANIC_PYTHON` names a Python with readers of the lake, so that tests that need them are counted as ignored elsewhere, never as
+//! passed; and lists the files of `queries/`, so that each is embedded by being there.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -7,10 +8,15 @@ use std::path::{Path, PathBuf};
 fn main() {
     println!("cargo::rustc-check-cfg=cfg(mechanic_data)");
     println!("cargo::rerun-if-env-changed=MECHANIC_DATA");
+    println!("cargo::rustc-check-cfg=cfg(mechanic_python)");
+    println!("cargo::rerun-if-env-changed=MECHANIC_PYTHON");
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=queries");
     if std::env::var_os("MECHANIC_DATA").is_some_and(|dir| Path::new(&dir).is_dir()) {
         println!("cargo::rustc-cfg=mechanic_data");
+    }
+    if std::env::var_os("MECHANIC_PYTHON").is_some_and(|python| Path::new(&python).is_file()) {
+        println!("cargo::rustc-cfg=mechanic_python");
     }
     if std::env::var_os("CARGO_FEATURE_AUDIT").is_some() {
         embed_queries();

@@ -1,10 +1,12 @@
 //! The one integration-test binary: each module is one promise of the program, checked through the binary.
 
 mod audit;
+mod cli;
 mod crash;
 mod demo;
 mod hand;
 mod order;
+mod readers;
 mod real;
 mod support;
 mod truth;
