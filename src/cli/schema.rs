@@ -95,7 +95,7 @@ mod tests {
         let all: Vec<&TableDef> = all_tables().collect();
         let text = markdown(&all);
         assert!(text.contains("## gate_runs\n") && text.contains("Layer: fact. Key: `gate_run_id`."));
-        assert!(text.contains("| started_at | TIMESTAMPTZ | yes |"));
+        assert!(text.contains("| started_at | TIMESTAMP | yes |"));
         assert_eq!(as_json(all[0])["columns"][0]["name"], "source_id");
     }
 }

@@ -40,7 +40,7 @@ impl Kind {
             Kind::Float64 => "DOUBLE",
             Kind::Utf8 => "VARCHAR",
             Kind::Bool => "BOOLEAN",
-            Kind::Timestamp => "TIMESTAMPTZ",
+            Kind::Timestamp => "TIMESTAMP",
             Kind::ListUtf8 => "VARCHAR[]",
         }
     }

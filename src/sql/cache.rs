@@ -43,7 +43,7 @@ impl Cache {
             self.remove_old();
         }
         let mut file = tempfile::NamedTempFile::new_in(&folder)?;
-        render::write(rows, render::Format::Parquet, None, file.as_file_mut())?;
+        render::write_own(rows, file.as_file_mut())?;
         file.persist(self.path(relation)).map_err(|e| e.error)?;
         Ok(())
     }
@@ -90,7 +90,7 @@ mod tests {
         let first = world.engine();
         let ask = |engine: &crate::sql::Engine, name: &str| {
             let columns: Vec<&str> = crate::sql::find(name).unwrap().columns.iter().map(|c| c.name).collect();
-            lines(&measure(engine, name, Window::ALL).unwrap(), &columns)
+            lines(&measure(engine, name, Window::ALL, "UTC").unwrap(), &columns)
         };
         for name in crate::sql::queries().iter().map(|q| q.name) {
             assert_eq!(ask(&first, name), ask(&plain, name), "{name}");
@@ -99,7 +99,8 @@ mod tests {
         let second = world.engine();
         for name in crate::sql::queries().iter().map(|q| q.name) {
             assert_eq!(ask(&second, name), ask(&plain, name), "{name}");
-            let (a, b) = (measure(&second, name, Window::ALL).unwrap().schema, measure(&plain, name, Window::ALL).unwrap().schema);
+            let (a, b) =
+                (measure(&second, name, Window::ALL, "UTC").unwrap().schema, measure(&plain, name, Window::ALL, "UTC").unwrap().schema);
             assert_eq!(a, b, "{name}");
         }
     }

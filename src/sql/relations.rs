@@ -6,7 +6,8 @@ use std::path::Path;
 use super::embedded::{BASE, LIB};
 use super::{SqlError, Tables};
 use crate::model;
-use crate::model::record::{Layer, TableDef};
+use crate::model::cell::Kind;
+use crate::model::record::{ColumnDef, Layer, TableDef};
 
 /// How a relation comes to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,7 +76,9 @@ pub(super) fn all(tables: &Tables) -> Result<BTreeMap<String, Relation>, SqlErro
 
 /// The rows of the table's files with every column of its definition, NULL where no file has it.
 fn rows_of(def: &TableDef, files: &[std::path::PathBuf]) -> Result<String, SqlError> {
-    let mut nulls: Vec<String> = def.columns.iter().map(|c| format!("NULL::{} AS \"{}\"", c.kind.sql_name(), c.name)).collect();
+    // In the files an instant has its zone.
+    let type_of = |kind: Kind| if kind == Kind::Timestamp { "TIMESTAMPTZ" } else { kind.sql_name() };
+    let mut nulls: Vec<String> = def.columns.iter().map(|c| format!("NULL::{} AS \"{}\"", type_of(c.kind), c.name)).collect();
     if def.layer == Layer::Fact {
         nulls.push("NULL::BIGINT AS batch_id".to_owned());
     }
@@ -96,8 +99,13 @@ pub(super) fn literal(path: &Path) -> Result<String, SqlError> {
     Ok(format!("'{}'", text.replace('\'', "''")))
 }
 
+/// Instants are shown as TIMESTAMP in UTC: functions of calendar time (`date_trunc`, `extract`, differences) need no zone data for it.
 fn column_list(def: &TableDef) -> String {
-    def.columns.iter().map(|c| format!("\"{}\"", c.name)).collect::<Vec<_>>().join(", ")
+    let column = |c: &ColumnDef| match c.kind {
+        Kind::Timestamp => format!("CAST(\"{0}\" AS TIMESTAMP) AS \"{0}\"", c.name),
+        _ => format!("\"{}\"", c.name),
+    };
+    def.columns.iter().map(column).collect::<Vec<_>>().join(", ")
 }
 
 /// Facts count only where the commit point names their batch.

@@ -154,10 +154,7 @@ fn every_table_exists_as_a_view_with_its_columns_and_types_when_the_lake_is_empt
         let shown = engine.select(&format!("SELECT column_name, column_type FROM (DESCRIBE {})", def.name)).unwrap();
         let shown: BTreeSet<String> = lines(&shown, &["column_name", "column_type"]).into_iter().collect();
         for column in def.columns {
-            let kind = match column.kind.sql_name() {
-                "TIMESTAMPTZ" => "TIMESTAMP WITH TIME ZONE",
-                other => other,
-            };
+            let kind = column.kind.sql_name();
             assert!(shown.contains(&format!("{}|{kind}", column.name)), "{}.{} {kind}: {shown:?}", def.name, column.name);
         }
         assert_eq!(engine.select(&format!("SELECT * FROM {}", def.name)).unwrap().n_rows(), 0, "{}", def.name);
@@ -260,5 +257,39 @@ fn named_queries_pass_the_guard_themselves() {
     for query in queries() {
         let plain = query.params.iter().fold(code_of(query.sql), |sql, p| sql.replace(&format!("${}", p.name), "NULL"));
         assert!(engine.select(&plain).is_ok(), "{}: {:?}", query.name, engine.select(&plain).err());
+    }
+}
+
+#[test]
+fn functions_of_calendar_time_work_on_every_instant() {
+    let world = crate::measure::sample::world();
+    let engine = world.engine();
+    let one = |expression: &str| {
+        lines(&engine.select(&format!("SELECT {expression} AS x FROM runs ORDER BY run_id LIMIT 1")).unwrap(), &["x"]).join("")
+    };
+    for expression in [
+        "date_trunc('week', started_at)",
+        "date_diff('minute', started_at, ended_at)",
+        "extract(hour FROM started_at)",
+        "started_at::DATE",
+        "ended_at - started_at",
+        "started_at + INTERVAL 1 DAY",
+        "strftime(started_at, '%G-W%V')",
+        "started_at > TIMESTAMP '2020-01-01'",
+        "started_at > '2020-01-01'",
+        "age(ended_at, started_at)",
+        "time_bucket(INTERVAL '1 hour', started_at)",
+    ] {
+        assert_ne!(one(expression), "", "{expression}");
+    }
+    assert!(one("started_at").ends_with('Z'), "an instant is shown in UTC");
+    assert_eq!(one("typeof((SELECT max(valid_from) FROM prices))"), "TIMESTAMP");
+}
+
+#[test]
+fn a_description_of_a_table_is_an_answer_like_any_other() {
+    let engine = World::new().engine();
+    for sql in ["DESCRIBE runs", "SHOW TABLES", "SUMMARIZE runs", "SELECT column_name FROM (DESCRIBE runs)"] {
+        assert!(engine.select(sql).is_ok(), "{sql}");
     }
 }

@@ -39,6 +39,11 @@ pub fn write(answer: &Answer, format: Format, cite: Option<&Citation>, out: &mut
     }
 }
 
+/// Writes Parquet with the engine's own types, for the engine itself to read.
+pub(super) fn write_own(answer: &Answer, out: &mut dyn Write) -> Result<(), SqlError> {
+    parquet_out::write_as_is(answer, None, out)
+}
+
 /// The lines of a citation, for formats without metadata.
 fn lines(cite: &Citation) -> Vec<String> {
     let params: Vec<String> = cite.params.iter().map(|(k, v)| format!("{k}={}", escape(v))).collect();
