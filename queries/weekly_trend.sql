@@ -1,9 +1,10 @@
 -- name: weekly_trend
 -- title: Weekly trend
--- doc: One row an ISO week (UTC) in which runs ended.
+-- doc: One row an ISO week in which runs ended.
 -- param: since timestamp null Runs that ended at or after this time.
 -- param: until timestamp null Runs that ended before this time.
 -- param: sessions boolean true Whether runs that are no more than one agent session count too.
+-- param: tz zone UTC Time zone in which weeks begin.
 -- column: week ISO week, as 2026-W48.
 -- column: n_runs Runs that ended in it.
 -- column: n_merged Runs with outcome merged.
@@ -24,8 +25,7 @@
 -- column: nano_usd_lower_bound What can be priced of the other calls.
 -- column: n_with_tokens Runs whose tokens are known.
 WITH w AS (
-    SELECT run_id, outcome, elapsed_ms, active_ms, observes, strftime(make_timestamp(us(ended_at)), '%G-W%V') AS week
-    FROM runs_between($since, $until, $sessions) WHERE us(ended_at) IS NOT NULL
+    SELECT run_id, outcome, elapsed_ms, active_ms, observes, week FROM runs_by_week($since, $until, $sessions, $tz)
 ), base AS (
     SELECT week, count(*) AS n_runs, count(*) FILTER (WHERE outcome = 'merged') AS n_merged, quantile_disc(elapsed_ms, 0.5) AS elapsed_median_ms,
         quantile_disc(active_ms, 0.5) AS active_median_ms, count(elapsed_ms) AS n_timed,

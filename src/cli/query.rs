@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::Usage;
-use super::sql::{open_engine, print, usage};
+use super::sql::{LimitArgs, open_engine, print, usage};
 use crate::sql::params::Param;
 use crate::sql::render::Format;
 use crate::sql::{Query, SqlError, find, queries};
@@ -34,6 +34,8 @@ pub struct Args {
     /// Prints what the query means, its parameters and columns, and its text.
     #[arg(long, requires = "name")]
     explain: bool,
+    #[command(flatten)]
+    limits: LimitArgs,
 }
 
 pub fn run(lake: &Path, args: &Args) -> anyhow::Result<ExitCode> {
@@ -47,7 +49,7 @@ pub fn run(lake: &Path, args: &Args) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let params = given(query, &args.params)?;
-    let engine = open_engine(lake)?;
+    let engine = open_engine(lake, &args.limits.limits())?;
     let answer = engine.query(name, &params).map_err(usage)?;
     let cite = if args.cite { Some(engine.cite(name, &params).map_err(usage)?) } else { None };
     print(&answer, args.format, cite.as_ref(), args.out.as_deref())

@@ -4,13 +4,16 @@ use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use super::Usage;
 use crate::config::prices::PriceTable;
 use crate::sql::render::{self, Format};
-use crate::sql::{Answer, Citation, Engine, SqlError, Tables};
+use crate::sql::{Answer, Citation, Engine, Limits, SqlError, Tables};
 
 /// Answers one SELECT over the tables of the lake (`mechanic schema` shows them). Nothing else runs: no other statement, no second one, no file.
+///
+/// Instants are TIMESTAMP in UTC. DESCRIBE and SUMMARIZE of a table, and SHOW TABLES, count as a SELECT.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  mechanic sql \"select gate_id, count(*) from gate_runs group by all order by all\"\n  mechanic sql -f question.sql --format csv -o answer.csv"
@@ -30,6 +33,25 @@ pub struct Args {
     /// Writes to a file instead of standard output.
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
+    #[command(flatten)]
+    limits: LimitArgs,
+}
+
+/// What one statement may take.
+#[derive(Debug, clap::Args)]
+pub struct LimitArgs {
+    /// Stops the statement after so many seconds; 0 for never.
+    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+    timeout: u64,
+    /// Memory it may take.
+    #[arg(long, value_name = "SIZE", default_value = "4GiB", value_parser = Limits::memory)]
+    memory: String,
+}
+
+impl LimitArgs {
+    pub fn limits(&self) -> Limits {
+        Limits { time: (self.timeout > 0).then(|| Duration::from_secs(self.timeout)), memory: Some(self.memory.clone()) }
+    }
 }
 
 /// Longest statement that is read.
@@ -42,7 +64,7 @@ pub fn run(lake: &Path, args: &Args) -> anyhow::Result<ExitCode> {
         (None, None) if io::stdin().is_terminal() => return Err(Usage("give a statement, -f FILE, or one on standard input".into()).into()),
         (None, None) => read(io::stdin().lock())?,
     };
-    let engine = open_engine(lake)?;
+    let engine = open_engine(lake, &args.limits.limits())?;
     let answer = engine.select(&sql).map_err(usage)?;
     let cite = args.cite.then(|| engine.cite_sql(&sql));
     print(&answer, args.format, cite.as_ref(), args.out.as_deref())
@@ -58,11 +80,11 @@ fn read(input: impl Read) -> anyhow::Result<String> {
 }
 
 /// An engine over what the lake shows now.
-pub fn open_engine(lake: &Path) -> anyhow::Result<Engine> {
+pub fn open_engine(lake: &Path, limits: &Limits) -> anyhow::Result<Engine> {
     let fresh = super::fresh::open(lake)?;
     let prices = PriceTable::of(&fresh.config)?;
     let tables = Tables::of(&fresh.lake.snapshot()?, &prices, Some(fresh.lake.root().join("cache")));
-    Ok(Engine::open(&tables, &prices)?)
+    Ok(Engine::open_within(&tables, &prices, limits)?)
 }
 
 /// Errors that another command line would mend have the exit code of a usage error.

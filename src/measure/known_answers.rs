@@ -10,7 +10,7 @@ use crate::sql::testing::lines;
 /// The rows of a query over everything, with these columns.
 fn all(query: &str, columns: &[&str]) -> Vec<String> {
     let world = world();
-    lines(&measure(&world.engine(), query, Window::ALL).unwrap(), columns)
+    lines(&measure(&world.engine(), query, Window::ALL, "UTC").unwrap(), columns)
 }
 
 fn first_week() -> Window {
@@ -146,10 +146,10 @@ fn gate_economics_keeps_toll_rent_and_rework_apart() {
 fn a_window_takes_runs_by_their_end() {
     let world = world();
     let engine = world.engine();
-    let answer = measure(&engine, "gate_economics", first_week()).unwrap();
+    let answer = measure(&engine, "gate_economics", first_week(), "UTC").unwrap();
     assert_eq!(lines(&answer, &["gate_id", "n_gate_runs", "n_first_stops_enforced"])[..2], ["sensors|3|1", "review|2|0"]);
     let later = Window { since: Some(at(WEEK)), ..Window::ALL };
-    assert_eq!(lines(&measure(&engine, "runs", later).unwrap(), &["run_id"]), ["r2", "r3"]);
+    assert_eq!(lines(&measure(&engine, "runs", later, "UTC").unwrap(), &["run_id"]), ["r2", "r3"]);
 }
 
 #[test]
@@ -269,7 +269,7 @@ fn a_session_is_no_delivery_unless_asked() {
     let issue = ["1.0|claude-opus-4-5-20251101|1|1|7200000|905|46500000|175000|0", "1.1||1|1|3600000||||0"];
     assert_eq!(all("delivery_costs", &columns), issue);
     let world = world();
-    let asked = measure(&world.engine(), "delivery_costs", Window { sessions: Some(true), ..Window::ALL }).unwrap();
+    let asked = measure(&world.engine(), "delivery_costs", Window { sessions: Some(true), ..Window::ALL }, "UTC").unwrap();
     assert_eq!(lines(&asked, &columns), [issue[0], issue[1], "|mystery-1|1|0|1800000|9|||0"]);
 }
 
@@ -538,7 +538,7 @@ fn answers_are_the_same_bytes_each_time_and_in_any_order_of_files() {
     let (engine, other) = (straight.engine(), turned.engine());
     for query in crate::sql::queries() {
         let columns: Vec<&str> = query.columns.iter().map(|c| c.name).collect();
-        let answer = |e: &crate::sql::Engine| lines(&measure(e, query.name, Window::ALL).unwrap(), &columns);
+        let answer = |e: &crate::sql::Engine| lines(&measure(e, query.name, Window::ALL, "UTC").unwrap(), &columns);
         assert_eq!(answer(&engine), answer(&other), "{}", query.name);
         assert_eq!(answer(&engine), answer(&engine), "{}", query.name);
     }
@@ -550,7 +550,7 @@ fn figures_no_honest_log_states_break_no_query() {
         let world = super::sample::hostile(extreme);
         let engine = world.engine();
         for name in crate::sql::queries().iter().map(|q| q.name) {
-            let answer = measure(&engine, name, Window::ALL);
+            let answer = measure(&engine, name, Window::ALL, "UTC");
             assert!(answer.is_ok(), "{name} with {extreme}: {:?}", answer.err());
         }
     }
@@ -562,10 +562,29 @@ fn what_a_person_rejected_has_no_yield_until_it_is_labelled() {
         let mut world = world();
         world.put(0, &[super::sample::rejected_by_a_person(label)]);
         let columns = ["gate_id", "n_first_stops_enforced", "n_first_detections", "n_unclassified"];
-        let told = lines(&measure(&world.engine(), "gate_economics", Window::ALL).unwrap(), &columns);
+        let told = lines(&measure(&world.engine(), "gate_economics", Window::ALL, "UTC").unwrap(), &columns);
         told.into_iter().find(|line| line.starts_with("permission:user")).unwrap()
     };
     assert_eq!(yields(None), "permission:user|0|0|1");
     assert_eq!(yields(Some("true")), "permission:user|1|1|0");
     assert_eq!(yields(Some("false-alarm")), "permission:user|1|1|0", "a false alarm is one of its first stops, as of any gate");
+}
+
+#[test]
+fn a_week_begins_at_midnight_of_the_zone_asked_for_whatever_its_clocks_do() {
+    // Sunday 2026-03-29: clocks go forward in Vienna and not in New York, where they have gone three weeks before.
+    let ended = |at: &str, tz: &str| {
+        let mut world = world();
+        world.put(0, &[super::sample::run_at(at)]);
+        let answer = measure(&world.engine(), "weekly_trend", Window::ALL, tz).unwrap();
+        let weeks = lines(&answer, &["week", "n_runs"]);
+        let others = lines(&measure(&super::sample::world().engine(), "weekly_trend", Window::ALL, tz).unwrap(), &["week", "n_runs"]);
+        weeks.iter().filter(|week| !others.contains(week)).map(|week| week.trim_end_matches("|1").to_owned()).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(ended("2026-03-29T22:30:00Z", "UTC"), "2026-W13");
+    assert_eq!(ended("2026-03-29T22:30:00Z", "Europe/Vienna"), "2026-W14", "half past midnight on Monday, after the change");
+    assert_eq!(ended("2026-03-29T21:59:59Z", "Europe/Vienna"), "2026-W13");
+    assert_eq!(ended("2026-03-22T22:30:00Z", "Europe/Vienna"), "2026-W12", "before the change midnight is at 23:00 UTC");
+    assert_eq!(ended("2026-03-30T03:30:00Z", "America/New_York"), "2026-W13");
+    assert_eq!(ended("2026-03-30T04:00:00Z", "America/New_York"), "2026-W14");
 }

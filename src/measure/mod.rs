@@ -26,15 +26,21 @@ impl Window {
 }
 
 /// Answers a named query over a window; the parts of the window that the query has no parameter for do not concern it.
-pub fn measure(engine: &Engine, name: &str, window: Window) -> Result<Answer, SqlError> {
-    engine.query(name, &params(name, window)?)
+/// Weeks begin in the zone named `tz`.
+pub fn measure(engine: &Engine, name: &str, window: Window, tz: &str) -> Result<Answer, SqlError> {
+    engine.query(name, &params(name, window, tz)?)
 }
 
-/// The parameters a window gives a query.
-pub fn params(name: &str, window: Window) -> Result<BTreeMap<String, Param>, SqlError> {
+/// The parameters a window and a zone give a query.
+pub fn params(name: &str, window: Window, tz: &str) -> Result<BTreeMap<String, Param>, SqlError> {
     let query = find(name).ok_or_else(|| SqlError::Unknown(name.to_owned()))?;
     let time = |ts: Option<Ts>| ts.map(|t| Param::Int(t.0));
-    let given = [("since", time(window.since)), ("until", time(window.until)), ("sessions", window.sessions.map(Param::Bool))];
+    let given = [
+        ("since", time(window.since)),
+        ("until", time(window.until)),
+        ("sessions", window.sessions.map(Param::Bool)),
+        ("tz", Some(Param::Text(tz.to_owned()))),
+    ];
     Ok(given
         .into_iter()
         .filter(|(key, _)| query.params.iter().any(|p| p.name == *key))
@@ -50,10 +56,10 @@ mod tests {
     fn a_window_gives_a_query_only_what_it_asks_for() {
         let window = Window { since: Some(Ts(5)), until: None, sessions: Some(true) };
         assert_eq!(
-            params("runs", window).unwrap(),
+            params("runs", window, "UTC").unwrap(),
             BTreeMap::from([("since".into(), Param::Int(5)), ("sessions".into(), Param::Bool(true))])
         );
-        assert!(params("coverage", window).unwrap().is_empty());
-        assert!(params("no such", window).is_err());
+        assert!(params("coverage", window, "UTC").unwrap().is_empty());
+        assert!(params("no such", window, "UTC").is_err());
     }
 }

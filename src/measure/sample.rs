@@ -254,6 +254,11 @@ fn problem(id: &str, run: &str, fingerprint: &str, opened: i64) -> Problem {
     }
 }
 
+/// A run that began and ended at that time.
+pub fn run_at(text: &str) -> Run {
+    Run { started_at: Ts::parse(text), ended_at: Ts::parse(text), ..run("late", RunBasis::Issue, None, None, 0, 0, &[]) }
+}
+
 /// A problem that a person detected and stopped, with a person's later label of it.
 pub fn rejected_by_a_person(label: Option<&str>) -> Problem {
     let mut p = stopped(problem("p-human", "r1", "H", 45), "permission:user", StopBasis::Enforced);

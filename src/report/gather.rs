@@ -39,7 +39,7 @@ pub struct Gathered {
 
 /// Puts every question. Answers that are remembered from an earlier report on the same lake and spans are not asked for again.
 pub fn gather(tables: &Tables, prices: &PriceTable, frame: &Frame) -> Result<Gathered, GatherError> {
-    let asker = Asker { tables, prices, engine: OnceCell::new(), memory: Memory::of(tables, frame) };
+    let asker = Asker { tables, prices, tz: &frame.tz, engine: OnceCell::new(), memory: Memory::of(tables, frame) };
     let mut out = Gathered { answers: Answers::default(), kept: Vec::new(), queries: BTreeMap::new() };
     for question in QUESTIONS {
         let answer = asker.ask(&stem(question), question.query, window(question.span, frame))?;
@@ -64,6 +64,8 @@ pub fn gather(tables: &Tables, prices: &PriceTable, frame: &Frame) -> Result<Gat
 struct Asker<'a> {
     tables: &'a Tables,
     prices: &'a PriceTable,
+    /// Zone in which weeks begin.
+    tz: &'a str,
     engine: OnceCell<Engine>,
     memory: Option<Memory>,
 }
@@ -73,7 +75,7 @@ impl Asker<'_> {
         if let Some(known) = self.memory.as_ref().and_then(|m| m.recall(stem)) {
             return Ok(known);
         }
-        let answer = measure(self.engine()?, query, window)?;
+        let answer = measure(self.engine()?, query, window, self.tz)?;
         if let Some(memory) = &self.memory {
             memory.keep(stem, &answer);
         }

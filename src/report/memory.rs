@@ -23,6 +23,7 @@ impl Memory {
         let cache = tables.cache.as_ref()?;
         let mut parts: Vec<String> =
             [&frame.news, &frame.before, &frame.evidence].iter().map(|w| format!("{}..{}", w.since_us, w.until_us)).collect();
+        parts.push(frame.tz.clone());
         parts.extend(QUESTIONS.iter().filter_map(|q| find(q.query)).map(|q| query_digest(q.sql)));
         let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
         Some(Memory { folder: cache.folder().join(format!("audit-{}", stable_id(&parts))) })

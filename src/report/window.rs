@@ -6,6 +6,7 @@ use jiff::{Span, Timestamp};
 use serde::Serialize;
 
 use crate::model::time::Ts;
+use crate::sql::params;
 
 /// Weeks of evidence at most (DESIGN §8).
 pub const EVIDENCE_WEEKS: i64 = 26;
@@ -44,12 +45,9 @@ impl From<jiff::Error> for WindowError {
     }
 }
 
-/// The zone of that name; `UTC` needs no database.
+/// The zone of that name.
 pub fn zone(name: &str) -> Result<TimeZone, WindowError> {
-    if name.eq_ignore_ascii_case("utc") {
-        return Ok(TimeZone::UTC);
-    }
-    TimeZone::get(name).map_err(|_| WindowError::Zone(name.to_owned()))
+    params::zone(name).ok_or_else(|| WindowError::Zone(name.to_owned()))
 }
 
 /// The ISO week before the one `now` lies in, seen from `tz`.

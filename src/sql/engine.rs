@@ -16,7 +16,8 @@ use super::cache::Cache;
 use super::catalogue::{self, Query};
 use super::embedded::{BASE, LIB};
 use super::error::message;
-use super::params::Param;
+use super::limits::{Limits, within};
+use super::params::{self, Param, Type};
 use super::relations::{self, Form, Relation, literal, words};
 use super::{SqlError, guard};
 use crate::config::prices::PriceTable;
@@ -93,31 +94,47 @@ pub struct Engine {
     db: Connection,
     relations: BTreeMap<String, Relation>,
     created: RefCell<BTreeSet<String>>,
+    /// Time zones whose offsets are known.
+    zones: RefCell<BTreeSet<String>>,
     version: Option<i64>,
     facts_digest: String,
     prices_digest: String,
     cache: Option<Cache>,
+    time: Option<Duration>,
 }
 
 impl Engine {
     /// Opens an engine over what `tables` shows. Afterwards no statement can reach any file but those, load an extension or change a setting.
     pub fn open(tables: &Tables, prices: &PriceTable) -> Result<Engine, SqlError> {
+        Engine::open_within(tables, prices, &Limits::NONE)
+    }
+
+    /// The same, with limits for every statement.
+    pub fn open_within(tables: &Tables, prices: &PriceTable, limits: &Limits) -> Result<Engine, SqlError> {
         let config = Config::default()
             .threads(2)
             .and_then(|c| c.enable_autoload_extension(false))
             .and_then(|c| c.with("allow_community_extensions", "false"))
             .and_then(|c| c.with("temp_directory", ""))
+            .and_then(|c| match &limits.memory {
+                Some(memory) => c.max_memory(memory),
+                None => Ok(c),
+            })
             .map_err(SqlError::engine("be configured"))?;
         let db = Connection::open_in_memory_with_flags(config).map_err(SqlError::engine("open"))?;
         let engine = Engine {
             db,
             relations: relations::all(tables)?,
             created: RefCell::default(),
+            zones: RefCell::default(),
             version: tables.version,
             facts_digest: tables.facts_digest.clone(),
             prices_digest: prices.digest(),
             cache: tables.cache.clone(),
+            time: limits.time,
         };
+        engine.batch("create zone_offsets", "CREATE TABLE zone_offsets (tz VARCHAR, from_us BIGINT, offset_us BIGINT)")?;
+        engine.load_zone("UTC")?;
         engine.load_current(tables)?;
         engine.load_prices(prices)?;
         engine.lock(tables)?;
@@ -137,13 +154,26 @@ impl Engine {
         appender.flush().map_err(SqlError::engine("fill current_batches"))
     }
 
+    /// Makes the offsets of a zone known, once.
+    fn load_zone(&self, name: &str) -> Result<(), SqlError> {
+        if !self.zones.borrow_mut().insert(name.to_owned()) {
+            return Ok(());
+        }
+        let zone = params::zone(name).ok_or_else(|| SqlError::Param(format!("{name:?} is no known time zone")))?;
+        let mut appender = self.db.appender("zone_offsets").map_err(SqlError::engine("fill zone_offsets"))?;
+        for (from, offset) in params::offsets(&zone) {
+            appender.append_row(duckdb::params![name, from, offset]).map_err(SqlError::engine("fill zone_offsets"))?;
+        }
+        appender.flush().map_err(SqlError::engine("fill zone_offsets"))
+    }
+
     fn load_prices(&self, prices: &PriceTable) -> Result<(), SqlError> {
         self.batch(
             "create prices",
             "CREATE TABLE price_rows (provider VARCHAR, pattern VARCHAR, own BOOLEAN, from_us BIGINT, until_us BIGINT, nano_usd_input BIGINT, \
              nano_usd_cache_read BIGINT, nano_usd_cache_write_5m BIGINT, nano_usd_cache_write_1h BIGINT, nano_usd_output BIGINT); \
-             CREATE VIEW prices AS SELECT provider, pattern, own, to_timestamp(from_us // 1000000) AS valid_from, \
-             to_timestamp(until_us // 1000000) AS valid_until, * EXCLUDE (provider, pattern, own, from_us, until_us) FROM price_rows",
+             CREATE VIEW prices AS SELECT provider, pattern, own, make_timestamp(from_us) AS valid_from, \
+             make_timestamp(until_us) AS valid_until, * EXCLUDE (provider, pattern, own, from_us, until_us) FROM price_rows",
         )?;
         let mut appender = self.db.appender("price_rows").map_err(SqlError::engine("fill prices"))?;
         for entry in prices.iter() {
@@ -185,7 +215,7 @@ impl Engine {
 
     /// Whether a table, view or macro of that name can be queried.
     fn knows(&self, name: &str) -> bool {
-        self.relations.contains_key(name) || matches!(name, "prices" | "price_rows" | "current_batches")
+        self.relations.contains_key(name) || matches!(name, "prices" | "price_rows" | "current_batches" | "zone_offsets")
     }
 
     /// Creates what the statement names and is not there yet.
@@ -284,20 +314,29 @@ impl Engine {
             .query_row("SELECT json_serialize_sql(?::VARCHAR)::VARCHAR", [sql], |r| r.get(0))
             .map_err(|e| SqlError::Query(message(&e)))?;
         guard::check(&tree, &|name| self.knows(name))?;
-        self.ensure(sql)?;
-        self.run(sql, &BTreeMap::new())
+        within(&self.db, self.time, || {
+            self.ensure(sql)?;
+            self.run(sql, &BTreeMap::new())
+        })
     }
 
     /// Answers a named query. Parameters that are not given have their default.
     pub fn query(&self, name: &str, given: &BTreeMap<String, Param>) -> Result<Answer, SqlError> {
         let query = catalogue::find(name).ok_or_else(|| SqlError::Unknown(name.to_owned()))?;
         let params = complete(query, given)?;
-        self.ensure(query.sql)?;
-        self.run(query.sql, &params)
+        for param in query.params.iter().filter(|p| p.kind == Type::Zone) {
+            if let Some(Param::Text(name)) = params.get(param.name) {
+                self.load_zone(name)?;
+            }
+        }
+        within(&self.db, self.time, || {
+            self.ensure(query.sql)?;
+            self.run(query.sql, &params)
+        })
     }
 
     pub(super) fn run(&self, sql: &str, params: &BTreeMap<String, Param>) -> Result<Answer, SqlError> {
-        let failed = |e: duckdb::Error| SqlError::Query(message(&e));
+        let failed = |e: duckdb::Error| SqlError::query(&e);
         let mut statement = self.db.prepare(sql).map_err(failed)?;
         let count = statement.parameter_count();
         let mut values = Vec::with_capacity(count);

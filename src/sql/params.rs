@@ -1,5 +1,8 @@
 //! Owns parameters of named queries: their types, how a value is read from text, and binding them, so that none is ever spliced into SQL.
 
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
 use crate::model::time::Ts;
 
 /// The types a parameter can have.
@@ -10,6 +13,8 @@ pub enum Type {
     Text,
     Integer,
     Boolean,
+    /// Name of a time zone of the IANA database; bound as text.
+    Zone,
 }
 
 /// A value to bind.
@@ -29,6 +34,7 @@ impl Type {
             "text" => Some(Type::Text),
             "integer" => Some(Type::Integer),
             "boolean" => Some(Type::Boolean),
+            "zone" => Some(Type::Zone),
             _ => None,
         }
     }
@@ -39,6 +45,7 @@ impl Type {
             Type::Text => "text",
             Type::Integer => "integer",
             Type::Boolean => "boolean",
+            Type::Zone => "zone",
         }
     }
 
@@ -52,6 +59,9 @@ impl Type {
                 "false" => Ok(Param::Bool(false)),
                 _ => Err(format!("expected true or false, found {text:?}")),
             },
+            Type::Zone => zone(text)
+                .map(|_| Param::Text(text.to_owned()))
+                .ok_or_else(|| format!("expected the name of a time zone like Europe/Vienna, or UTC, found {text:?}")),
             Type::Timestamp => Ts::parse(text)
                 .or_else(|| Ts::parse(&format!("{text}T00:00:00Z")))
                 .map(|ts| Param::Int(ts.0))
@@ -69,6 +79,21 @@ impl Type {
             (_, Param::Text(t)) => t.clone(),
         }
     }
+}
+
+/// The zone of that name; `UTC` needs no database.
+pub fn zone(name: &str) -> Option<TimeZone> {
+    if name.eq_ignore_ascii_case("utc") { Some(TimeZone::UTC) } else { TimeZone::get(name).ok() }
+}
+
+/// When a zone's distance from UTC changes: (first instant, offset), both in microseconds, in order. The first row reaches back for ever;
+/// after the year 2200 the last holds.
+pub(super) fn offsets(zone: &TimeZone) -> Vec<(i64, i64)> {
+    let micros = |seconds: i32| i64::from(seconds) * 1_000_000;
+    let mut out = vec![(i64::MIN, micros(zone.to_offset(Timestamp::MIN).seconds()))];
+    let changes = zone.following(Timestamp::MIN).take_while(|change| change.timestamp().as_second() < 7_258_118_400);
+    out.extend(changes.map(|change| (change.timestamp().as_microsecond(), micros(change.offset().seconds()))));
+    out
 }
 
 impl duckdb::ToSql for Param {
@@ -93,8 +118,20 @@ mod tests {
         assert_eq!(Type::Timestamp.show(&Param::Int(0)), "1970-01-01T00:00:00Z");
         assert_eq!(Type::Boolean.value("true"), Ok(Param::Bool(true)));
         assert_eq!(Type::Text.value("x'; DROP"), Ok(Param::Text("x'; DROP".into())));
-        for (kind, text) in [(Type::Timestamp, "yesterday"), (Type::Integer, "1.5"), (Type::Boolean, "yes")] {
+        assert_eq!(Type::Zone.value("Europe/Vienna"), Ok(Param::Text("Europe/Vienna".into())));
+        for (kind, text) in
+            [(Type::Timestamp, "yesterday"), (Type::Integer, "1.5"), (Type::Boolean, "yes"), (Type::Zone, "Mars"), (Type::Zone, "")]
+        {
             assert!(kind.value(text).unwrap_err().starts_with("expected "));
         }
+    }
+
+    #[test]
+    fn a_zones_offsets_begin_before_all_time_and_change_when_its_clocks_do() {
+        assert_eq!(offsets(&TimeZone::UTC), [(i64::MIN, 0)]);
+        let vienna = offsets(&zone("Europe/Vienna").unwrap());
+        assert!(vienna.is_sorted() && vienna[0].0 == i64::MIN);
+        let at = |text: &str| vienna.iter().rfind(|(from, _)| *from <= Ts::parse(text).unwrap().0).unwrap().1 / 3_600_000_000;
+        assert_eq!((at("2026-10-25T00:59:59Z"), at("2026-10-25T01:00:00Z"), at("2026-03-29T01:00:00Z")), (2, 1, 2));
     }
 }

@@ -9,7 +9,7 @@ use parquet::arrow::ArrowWriter;
 use tempfile::TempDir;
 
 use super::render::text_of;
-use super::{Answer, Engine, Tables};
+use super::{Answer, Engine, Limits, Tables};
 use crate::config::prices::PriceTable;
 use crate::model::record::{Layer, Record};
 
@@ -46,7 +46,11 @@ impl World {
     }
 
     pub fn engine(&self) -> Engine {
-        Engine::open(&self.tables, &PriceTable::built_in().unwrap()).unwrap()
+        self.engine_within(&Limits::NONE)
+    }
+
+    pub fn engine_within(&self, limits: &Limits) -> Engine {
+        Engine::open_within(&self.tables, &PriceTable::built_in().unwrap(), limits).unwrap()
     }
 }
 

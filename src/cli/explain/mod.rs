@@ -17,7 +17,7 @@ use serde_json::Value;
 use super::sql::{open_engine, usage};
 use super::{Usage, prefix, print};
 use crate::lake::Lake;
-use crate::sql::Answer;
+use crate::sql::{Answer, Limits};
 use crate::sql::render::text_of;
 use chain::Link;
 use evidence::Evidence;
@@ -65,7 +65,7 @@ enum Kind {
 
 pub fn run(lake: &Path, args: &Args) -> anyhow::Result<ExitCode> {
     // Brings the derived tables up to date.
-    let engine = open_engine(lake)?;
+    let engine = open_engine(lake, &Limits::NONE)?;
     let evidence = Evidence::load(&Lake::open(lake)?.snapshot()?)?;
     let kind = match args.what.as_str() {
         "gate" => Some(Kind::Gate),
