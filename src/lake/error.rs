@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+/// What to do about a lake of which something is gone or broken.
+pub(super) const DAMAGED: &str = "the lake is damaged; move it away and ingest again, or restore it from a copy";
+
 /// Why the lake could not be read or written. All of them are failures of the environment, never a failed check.
 #[derive(Debug, Error)]
 pub enum LakeError {
@@ -16,6 +19,8 @@ pub enum LakeError {
     Newer { path: PathBuf, found: String, known: u32 },
     #[error("cannot {what} {}: {cause}", path.display())]
     Io { what: &'static str, path: PathBuf, cause: io::Error },
+    #[error("table {table}: the log in {} lacks its first commit: {}", log.display(), DAMAGED)]
+    LogLost { table: &'static str, log: PathBuf },
     #[error("table {table}: {message}")]
     Table { table: String, message: String },
     #[error("table {table}: {cause}")]
@@ -34,7 +39,8 @@ impl LakeError {
 
     /// An error of the log of one table.
     pub(crate) fn table(table: &str) -> impl Fn(delta_kernel::KernelError) -> LakeError {
-        move |e| LakeError::Table { table: table.to_owned(), message: e.to_string() }
+        // Without the backtrace that the kernel adds where the environment asks for one.
+        move |e| LakeError::Table { table: table.to_owned(), message: e.without_backtrace().to_string() }
     }
 
     pub(crate) fn arrow(table: &'static str) -> impl Fn(arrow::error::ArrowError) -> LakeError {

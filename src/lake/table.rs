@@ -21,7 +21,7 @@ use delta_kernel::{Engine, FilteredEngineData, KernelError};
 use url::Url;
 
 use super::LakeError;
-use super::disk::Disk;
+use super::disk::{Disk, STAGED};
 use super::engine::LocalEngine;
 use super::files::{NewFile, physical_schema};
 use crate::model::record::TableDef;
@@ -73,7 +73,12 @@ impl<'a> Table<'a> {
     ) -> Result<Table<'a>, LakeError> {
         let dir = root.join(def.name);
         let mut table = Table { def, dir, engine, disk, state: None };
-        if table.dir.join("_delta_log").join(format!("{:020}.json", 0)).is_file() {
+        let log = table.dir.join("_delta_log");
+        let begun = log.join(format!("{:020}.json", 0)).is_file();
+        if !begun && has_commit(&log) {
+            return Err(LakeError::LogLost { table: def.name, log });
+        }
+        if begun {
             let mut builder = Snapshot::builder_for(table.url()?.as_str());
             if let Some(version) = version.and_then(|v| u64::try_from(v).ok()) {
                 builder = builder.at_version(version);
@@ -196,6 +201,11 @@ impl<'a> Table<'a> {
     }
 }
 
+/// Whether a log holds anything but what a crash left of a commit.
+fn has_commit(log: &Path) -> bool {
+    std::fs::read_dir(log).is_ok_and(|entries| entries.flatten().any(|e| !e.file_name().to_string_lossy().contains(STAGED)))
+}
+
 /// The new state and the commits since the last checkpoint; a message where another writer came first.
 type Settled = Result<(Option<SnapshotRef>, u64), String>;
 
@@ -309,6 +319,43 @@ mod tests {
         let again = Table::open(dir.path(), Warning::TABLE, &engine, &disk, None).unwrap();
         assert_eq!(again.version(), Some(44));
         assert_eq!(again.files().unwrap().into_iter().map(|f| f.name).collect::<BTreeSet<_>>(), names);
+    }
+
+    #[test]
+    fn a_log_that_lost_a_commit_is_an_error_and_never_an_empty_table() {
+        let commit = |n: u64| format!("_delta_log/{n:020}.json");
+        type Harm = fn(&Path) -> std::io::Result<()>;
+        let harms: [(&str, Harm); 3] =
+            [("emptied", |p| std::fs::write(p, "")), ("cut", |p| std::fs::write(p, "{\"add\":")), ("removed", |p| std::fs::remove_file(p))];
+        for (how, harm) in harms {
+            for n in 0..3 {
+                // Without its last commit a log is a shorter log.
+                if how == "removed" && n == 2 {
+                    continue;
+                }
+                let dir = tempfile::tempdir().unwrap();
+                let (disk, engine) = (Disk::default(), LocalEngine::new(Disk::default()));
+                let mut table = Table::open(dir.path(), Warning::TABLE, &engine, &disk, None).unwrap();
+                for batch in 1..=3 {
+                    let add = vec![written(&disk, dir.path(), batch)];
+                    table.commit(&Change { add, batch: Some(batch), ..Change::default() }).unwrap();
+                }
+                harm(&table.dir.join(commit(n))).unwrap();
+                let opened = Table::open(dir.path(), Warning::TABLE, &engine, &disk, None).and_then(|t| t.files());
+                let error = opened.expect_err(&format!("commit {n} {how}")).to_string();
+                assert!(error.contains("table warnings") && !error.contains('\n'), "{error}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_crash_left_of_the_first_commit_is_no_commit() {
+        let dir = tempfile::tempdir().unwrap();
+        let (disk, engine) = (Disk::default(), LocalEngine::new(Disk::default()));
+        let log = dir.path().join(Warning::TABLE.name).join("_delta_log");
+        std::fs::create_dir_all(&log).unwrap();
+        std::fs::write(log.join(format!("{:020}.json{STAGED}0", 0)), "{").unwrap();
+        assert_eq!(Table::open(dir.path(), Warning::TABLE, &engine, &disk, None).unwrap().version(), None);
     }
 
     #[test]

@@ -52,6 +52,8 @@ pub fn walk(paths: &[PathBuf], skip: &[PathBuf]) -> io::Result<Walked> {
                 Ok(entry) => {
                     if fs::metadata(entry.path()).is_ok_and(|m| m.is_file()) {
                         files.insert(entry.into_path());
+                    } else if entry.depth() == 0 {
+                        unreadable.push((entry.into_path(), "neither a file nor a folder: write it to a file first".to_owned()));
                     }
                 }
             }
@@ -127,6 +129,19 @@ mod tests {
         let dir = tree(&[]);
         let error = walk(&[dir.path().join("nothing-here")], &[]).unwrap_err();
         assert!(error.to_string().contains("nothing-here"), "{error}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_device_pipe_or_socket_named_by_itself_is_told_of_and_never_opened() {
+        let dir = tree(&[]);
+        let _socket = std::os::unix::net::UnixListener::bind(dir.path().join("socket")).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", dir.path().join("device")).unwrap();
+        let paths = ["socket", "device"].map(|n| dir.path().join(n));
+        let walked = walk(&paths, &[]).unwrap();
+        assert!(walked.files.is_empty());
+        assert_eq!(walked.unreadable.iter().map(|(p, _)| p.clone()).collect::<Vec<_>>(), paths);
+        assert!(walk(&[dir.path().to_owned()], &[]).unwrap().unreadable.is_empty(), "in a folder they are no input");
     }
 
     #[cfg(unix)]

@@ -7,12 +7,13 @@ use delta_kernel::arrow::json::ReaderBuilder;
 use delta_kernel::engine::arrow_utils::{build_json_reorder_indices, fixup_json_read, json_arrow_schema, parse_json, to_json_bytes};
 use delta_kernel::schema::SchemaRef;
 use delta_kernel::{
-    EngineData, FileDataReadResultIterator, FileMeta, FileSize, FilteredEngineData, JsonHandler, KernelResult, KernelResultIterator,
-    PredicateRef,
+    EngineData, FileDataReadResultIterator, FileMeta, FileSize, FilteredEngineData, JsonHandler, KernelError, KernelResult,
+    KernelResultIterator, PredicateRef,
 };
 use url::Url;
 
 use super::{Disk, put, read};
+use crate::lake::error::DAMAGED;
 
 pub(super) struct LocalJson {
     pub(super) disk: Disk,
@@ -34,10 +35,15 @@ impl JsonHandler for LocalJson {
         // Commits are a few hundred bytes each, so they are read at once.
         for file in files {
             let bytes = read(&file.location)?;
+            // Every commit says something: an empty one was emptied, and what it named would be lost in silence.
+            if bytes.iter().all(u8::is_ascii_whitespace) {
+                return Err(KernelError::generic(format!("{} is empty: {DAMAGED}", file.location.path())));
+            }
             let order = build_json_reorder_indices(&physical_schema)?;
             let reader = ReaderBuilder::new(schema.clone()).with_coerce_primitive(true).build(Cursor::new(bytes))?;
             for batch in reader {
-                batches.push(Ok(Box::new(fixup_json_read(batch?, &order, file.location.as_str())?)));
+                let batch = batch.map_err(|e| KernelError::generic(format!("{} is no commit ({e}): {DAMAGED}", file.location.path())))?;
+                batches.push(Ok(Box::new(fixup_json_read(batch, &order, file.location.as_str())?)));
             }
         }
         Ok(Box::new(batches.into_iter()))
