@@ -41,7 +41,15 @@ impl Marker {
 pub(crate) fn replace(lake: &Lake, tables: &[(&'static TableDef, Vec<RecordBatch>)], input_digest: &str) -> Result<(), LakeError> {
     let _lock = Lock::take(&lake.root, PATIENCE)?;
     let engine = lake.engine();
+    let path = lake.root.join(FILE);
     let mut versions = Marker::read(&lake.root)?.map(|m| m.versions).unwrap_or_default();
+    for (def, _) in tables {
+        // The log of a table that was deleted begins anew: until all is written nothing must name a version of the old one.
+        if versions.contains_key(def.name) && lake.table(def, &engine, None)?.version().is_none() {
+            lake.disk.remove(&path).map_err(LakeError::io("remove", &path))?;
+            versions.clear();
+        }
+    }
     let mut retired = Vec::new();
     for (def, batches) in tables {
         let mut table = lake.table(def, &engine, None)?;
@@ -60,7 +68,6 @@ pub(crate) fn replace(lake: &Lake, tables: &[(&'static TableDef, Vec<RecordBatch
     }
     let marker = Marker { input_digest: input_digest.to_owned(), versions };
     let bytes = serde_json::to_vec(&marker).map_err(|e| LakeError::Table { table: "derived".to_owned(), message: e.to_string() })?;
-    let path = lake.root.join(FILE);
     lake.disk.replace(&path, &bytes).map_err(LakeError::io("write", &path))?;
     tidy::retire(&retired);
     for (def, _) in tables {

@@ -16,11 +16,15 @@ pub enum LakeError {
     #[error("the lake at {} is being written by another mechanic process: wait for it to end, then try again", .0.display())]
     Locked(PathBuf),
     #[error("the lake at {} was written by a newer mechanic (layout {found}, known up to {known}): use that version, or ingest into a new lake", path.display())]
-    Newer { path: PathBuf, found: String, known: u32 },
+    Newer { path: PathBuf, found: u32, known: u32 },
     #[error("cannot {what} {}: {cause}", path.display())]
     Io { what: &'static str, path: PathBuf, cause: io::Error },
     #[error("table {table}: the log in {} lacks its first commit: {}", log.display(), DAMAGED)]
     LogLost { table: &'static str, log: PathBuf },
+    #[error("table {table} is gone, {} holds no log of it: {}", dir.display(), DAMAGED)]
+    TableLost { table: &'static str, dir: PathBuf },
+    #[error("{} says nothing of a lake ({cause}): {}", path.display(), DAMAGED)]
+    Layout { path: PathBuf, cause: serde_json::Error },
     #[error("table {table}: {message}")]
     Table { table: String, message: String },
     #[error("table {table}: {cause}")]

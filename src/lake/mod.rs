@@ -1,7 +1,7 @@
 //! Owns the lake: Delta tables on disk that only ingest adds to, and the derived tables that attribution replaces.
 //!
 //! ```text
-//! <lake>/lake.json          layout version
+//! <lake>/lake.json          layout version, and the fact tables there are
 //! <lake>/lock               held by whoever writes
 //! <lake>/pending            there while an ingest has begun and not ended
 //! <lake>/derived.json       which versions of the derived tables belong together
@@ -13,6 +13,9 @@
 //! visible only if `sources` names its batch for its file, so a crash before that point leaves nothing that anybody sees, and a
 //! file that is read again replaces its rows in one step. The next ingest removes what a crash left ([`tidy`]).
 //!
+//! `lake.json` lists each table after its first commit and before any row of `sources` speaks of it. So a table of the list whose
+//! folder or log is not there was deleted, and is an error; one that is not in the list may be missing: nothing was ever in it.
+//!
 //! A file that has grown is read again from its start: the readers number repeated records, pair calls with results and
 //! difference counters over the whole file, so rows read from the middle on would not be those of one reading.
 
@@ -23,6 +26,7 @@ mod engine;
 pub mod error;
 mod files;
 pub mod ingest;
+mod layout;
 mod ledger;
 mod lock;
 mod snapshot;
@@ -30,34 +34,30 @@ mod table;
 mod tidy;
 mod view;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use arrow::array::RecordBatch;
-use serde::{Deserialize, Serialize};
 
 use disk::Disk;
 use engine::LocalEngine;
 pub use error::LakeError;
 pub use files::{BATCH_ID, DATA_BATCH};
+use layout::Layout;
 pub use snapshot::Snapshot;
 use table::Table;
 
-use crate::model::record::TableDef;
-
-/// Raised when older programs could no longer read the lake.
-const LAYOUT: u32 = 1;
-const LAYOUT_FILE: &str = "lake.json";
-
-#[derive(Serialize, Deserialize)]
-struct Layout {
-    layout: u32,
-}
+use crate::model::FACT_TABLES;
+use crate::model::record::{Record, TableDef};
+use crate::model::sources::Source;
 
 /// A folder of Delta tables, one folder a table.
 #[derive(Debug, Clone)]
 pub struct Lake {
     root: PathBuf,
     disk: Disk,
+    /// Tables that had a commit when it was opened.
+    begun: BTreeSet<String>,
 }
 
 impl Lake {
@@ -68,17 +68,10 @@ impl Lake {
 
     fn on(root: &Path, disk: Disk) -> Result<Lake, LakeError> {
         let root = std::path::absolute(root).map_err(LakeError::io("resolve", root))?;
-        let path = root.join(LAYOUT_FILE);
-        let bytes = match std::fs::read(&path) {
-            Ok(bytes) => bytes,
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Err(LakeError::NotFound(root)),
-            Err(e) => return Err(LakeError::io("read", &path)(e)),
-        };
-        let layout: Layout = serde_json::from_slice(&bytes).map_err(|e| LakeError::io("read", &path)(e.into()))?;
-        if layout.layout > LAYOUT {
-            return Err(LakeError::Newer { path: root, found: layout.layout.to_string(), known: LAYOUT });
+        match Layout::read(&root)? {
+            Some(layout) => Ok(Lake { root, disk, begun: layout.tables }),
+            None => Err(LakeError::NotFound(root)),
         }
-        Ok(Lake { root, disk })
     }
 
     /// Opens the lake there, or begins an empty one.
@@ -88,13 +81,8 @@ impl Lake {
 
     fn create_on(root: &Path, disk: Disk) -> Result<Lake, LakeError> {
         let root = std::path::absolute(root).map_err(LakeError::io("resolve", root))?;
-        let path = root.join(LAYOUT_FILE);
-        if !path.exists() {
-            let bytes = format!("{{\"layout\":{LAYOUT}}}\n");
-            match disk.create(&path, bytes.as_bytes()) {
-                Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => return Err(LakeError::io("begin a lake at", &path)(e)),
-                _ => {}
-            }
+        if Layout::read(&root)?.is_none() {
+            Layout::begin(&root, &disk)?;
         }
         Lake::on(&root, disk)
     }
@@ -120,6 +108,83 @@ impl Lake {
     }
 
     fn table<'a>(&'a self, def: &'static TableDef, engine: &'a LocalEngine, version: Option<i64>) -> Result<Table<'a>, LakeError> {
-        Table::open(&self.root, def, engine, &self.disk, version)
+        let table = Table::open(&self.root, def, engine, &self.disk, version)?;
+        match table.version() {
+            None if self.begun.contains(def.name) => Err(LakeError::TableLost { table: def.name, dir: table.dir }),
+            _ => Ok(table),
+        }
+    }
+
+    /// Lists the tables that are there and not listed: those of a lake of before, and what a crash left.
+    fn list_all(&self, engine: &LocalEngine) -> Result<(), LakeError> {
+        let mut found = Vec::new();
+        for def in FACT_TABLES.iter().copied().chain([Source::TABLE]).filter(|def| !self.begun.contains(def.name)) {
+            if self.table(def, engine, None)?.version().is_some() {
+                found.push(def.name);
+            }
+        }
+        Layout::list(&self.root, &self.disk, &found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::table::Change;
+    use super::*;
+
+    /// A lake with every fact table, each without rows.
+    fn whole(root: &Path) -> Lake {
+        let lake = Lake::open_or_create(root).unwrap();
+        let engine = lake.engine();
+        for def in FACT_TABLES.iter().copied().chain([Source::TABLE]) {
+            lake.table(def, &engine, None).unwrap().commit(&Change::default()).unwrap();
+        }
+        lake.list_all(&engine).unwrap();
+        Lake::open(root).unwrap()
+    }
+
+    #[test]
+    fn a_table_that_was_deleted_is_an_error_that_names_it_whichever_it_is() {
+        for def in FACT_TABLES.iter().copied().chain([Source::TABLE]) {
+            for part in ["", "_delta_log"] {
+                let dir = tempfile::tempdir().unwrap();
+                let lake = whole(dir.path());
+                lake.snapshot().unwrap();
+                fs::remove_dir_all(dir.path().join(def.name).join(part)).unwrap();
+                let error = lake.snapshot().err().unwrap_or_else(|| panic!("{} reads as empty", def.name)).to_string();
+                let place = dir.path().join(def.name);
+                assert!(error.contains(&format!("table {} is gone, {}", def.name, place.display())), "{error}");
+                assert!(error.contains("ingest again"), "{error}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_lake_without_the_list_is_read_as_it_is_and_gets_one() {
+        let dir = tempfile::tempdir().unwrap();
+        whole(dir.path());
+        fs::write(dir.path().join("lake.json"), "{\"layout\":1}\n").unwrap();
+        let lake = Lake::open(dir.path()).unwrap();
+        lake.snapshot().unwrap();
+        assert!(lake.begun.is_empty());
+        lake.list_all(&lake.engine()).unwrap();
+        assert_eq!(Lake::open(dir.path()).unwrap().begun.len(), FACT_TABLES.len() + 1);
+    }
+
+    #[test]
+    fn what_says_nothing_of_a_lake_is_told_and_left_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        for text in ["", "{", "[]", "{\"layout\":\"one\"}"] {
+            fs::write(dir.path().join("lake.json"), text).unwrap();
+            for opened in [Lake::open(dir.path()), Lake::open_or_create(dir.path())] {
+                let error = opened.unwrap_err().to_string();
+                assert!(error.contains("lake.json") && error.contains("damaged"), "{error}");
+            }
+            assert_eq!(fs::read_to_string(dir.path().join("lake.json")).unwrap(), text);
+        }
+        fs::write(dir.path().join("lake.json"), "{\"layout\":99}").unwrap();
+        assert!(matches!(Lake::open(dir.path()), Err(LakeError::Newer { .. })));
     }
 }

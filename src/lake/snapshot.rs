@@ -58,6 +58,11 @@ impl Snapshot {
             let again = lake.table(Source::TABLE, &engine, None)?.version();
             if again == sources.version() && Marker::read(&lake.root)? == marker {
                 let current = ledger.current();
+                // A derived table that was deleted is built again, with all others: they belong together.
+                let marker = marker.filter(|m| m.versions.keys().all(|name| tables.contains_key(name.as_str())));
+                if marker.is_none() {
+                    tables.retain(|name, _| model::DERIVED_TABLES.iter().all(|def| def.name != *name));
+                }
                 return Ok(Snapshot { tables, ledger: Arc::new(ledger), current, marker });
             }
         }

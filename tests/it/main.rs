@@ -3,6 +3,7 @@
 mod audit;
 mod cli;
 mod crash;
+mod damage;
 mod demo;
 mod hand;
 mod order;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::support::{Scratch, body, csv_rows, real};
+use crate::support::{Scratch, body, copy_tree, csv_rows, real};
 
 const DEMO: &str = "fixtures/demo";
 
@@ -69,15 +69,6 @@ fn assert_same(told: &BTreeMap<String, String>, wanted: &BTreeMap<String, String
         let extra: Vec<&&str> = ours.iter().filter(|line| !other.contains(line)).collect();
         let missing: Vec<&&str> = other.iter().filter(|line| !ours.contains(line)).collect();
         assert!(ours == other, "{what}: {name} differs\nmore: {extra:#?}\nless: {missing:#?}");
-    }
-}
-
-/// Copies a folder below another.
-fn copy_tree(from: &Path, to: &Path) {
-    for entry in walkdir::WalkDir::new(from).into_iter().map(Result::unwrap).filter(|entry| entry.file_type().is_file()) {
-        let target = to.join(entry.path().strip_prefix(from).unwrap());
-        std::fs::create_dir_all(target.parent().unwrap()).unwrap();
-        std::fs::copy(entry.path(), target).unwrap();
     }
 }
 

@@ -58,6 +58,15 @@ pub fn real(below: &str) -> PathBuf {
     Path::new(&std::env::var_os("MECHANIC_DATA").expect("MECHANIC_DATA is set where these tests run")).join(below)
 }
 
+/// Copies a folder below another.
+pub fn copy_tree(from: &Path, to: &Path) {
+    for entry in walkdir::WalkDir::new(from).into_iter().map(Result::unwrap).filter(|entry| entry.file_type().is_file()) {
+        let target = to.join(entry.path().strip_prefix(from).unwrap());
+        std::fs::create_dir_all(target.parent().unwrap()).unwrap();
+        std::fs::copy(entry.path(), target).unwrap();
+    }
+}
+
 /// Lines of an answer without its header.
 pub fn body(csv: &str) -> Vec<&str> {
     csv.lines().skip(1).collect()

@@ -7,6 +7,7 @@ use std::sync::mpsc::Receiver;
 use arrow::array::{ArrayRef, Int64Array, RecordBatch};
 
 use crate::lake::files::{FileWriter, file_name, physical_schema};
+use crate::lake::layout::Layout;
 use crate::lake::ledger::Entry;
 use crate::lake::table::{Change, Table};
 use crate::lake::{Lake, LakeError};
@@ -20,7 +21,8 @@ pub(super) struct Finished {
     pub(super) entries: Vec<Entry>,
 }
 
-/// Commits what comes, in the order it comes. Logs are read once and then carried on.
+/// Commits what comes, in the order it comes. Logs are read once and then carried on. Tables that are new are listed before `sources`
+/// speaks of their rows, so that a table of which anything is visible is always listed.
 pub(super) fn commit_all(lake: &Lake, batches: Receiver<Finished>) -> Result<(), LakeError> {
     let engine = lake.engine();
     let mut tables: HashMap<&'static str, Table<'_>> = HashMap::new();
@@ -28,12 +30,22 @@ pub(super) fn commit_all(lake: &Lake, batches: Receiver<Finished>) -> Result<(),
         let sources = write_entries(lake, number, &entries)?;
         let mut new = facts.into_iter().map(|(def, writer)| Ok((def, writer.close()?))).collect::<Result<Vec<_>, LakeError>>()?;
         new.push((SourceRow::TABLE, sources));
+        let mut begun: Vec<&str> = Vec::new();
         for (def, file) in new {
+            if def.name == SourceRow::TABLE.name && !begun.is_empty() {
+                Layout::list(&lake.root, &lake.disk, &begun)?;
+            }
             let table = match tables.entry(def.name) {
                 std::collections::hash_map::Entry::Occupied(known) => known.into_mut(),
                 std::collections::hash_map::Entry::Vacant(unknown) => unknown.insert(lake.table(def, &engine, None)?),
             };
+            let is_new = table.version().is_none();
             table.commit(&Change { add: vec![file], batch: Some(number), ..Change::default() })?;
+            if is_new && def.name == SourceRow::TABLE.name {
+                Layout::list(&lake.root, &lake.disk, &[def.name])?;
+            } else if is_new {
+                begun.push(def.name);
+            }
         }
     }
     Ok(())

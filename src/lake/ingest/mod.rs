@@ -107,6 +107,7 @@ pub fn ingest(lake: &Lake, paths: &[PathBuf], options: &Options<'_>, progress: &
         tidy::recover(lake, &engine, &ledger)?;
         lake.disk.remove(&pending).map_err(LakeError::io("remove", &pending))?;
     }
+    lake.list_all(&engine)?;
     let Plan { jobs, rows, mut report } = plan::plan(lake, &ledger, paths, options)?;
     if jobs.is_empty() && rows.is_empty() {
         return Ok(report);
