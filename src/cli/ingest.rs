@@ -52,6 +52,10 @@ pub fn told(report: &IngestReport) -> String {
         "{} files: {} read, {} unchanged, {} ignored, {} gone. {} records parsed, {} quarantined, {} warnings.\n",
         report.files, report.read, report.unchanged, report.ignored, report.gone, report.records, report.quarantined, report.warnings
     );
+    for path in &report.rewritten {
+        out.push_str(&crate::plain::escape(&format!("rewritten: {path}: what it said before stays beside what it says now")));
+        out.push('\n');
+    }
     for (path, why) in report.failed.iter().chain(&report.unreadable) {
         out.push_str(&crate::plain::escape(&format!("not read: {path}: {why}")));
         out.push('\n');

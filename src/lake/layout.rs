@@ -10,7 +10,7 @@ use super::LakeError;
 use super::disk::Disk;
 
 /// Raised when older programs could no longer read the lake.
-const LAYOUT: u32 = 1;
+const LAYOUT: u32 = 2;
 const FILE: &str = "lake.json";
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -46,12 +46,13 @@ impl Layout {
         }
     }
 
-    /// Lists tables that have a commit. Whoever calls holds the lock.
+    /// Lists tables that have a commit, and raises an older layout to the one that is written now. Whoever calls holds the lock.
     pub(super) fn list(root: &Path, disk: &Disk, tables: &[&str]) -> Result<(), LakeError> {
         let mut layout = Layout::read(root)?.ok_or_else(|| LakeError::NotFound(root.to_owned()))?;
-        let known = layout.tables.len();
+        let known = (layout.layout, layout.tables.len());
+        layout.layout = LAYOUT;
         layout.tables.extend(tables.iter().map(|t| (*t).to_owned()));
-        if layout.tables.len() == known {
+        if (layout.layout, layout.tables.len()) == known {
             return Ok(());
         }
         let path = root.join(FILE);

@@ -77,11 +77,6 @@ impl Ledger {
         self.bytes_read > visible.saturating_mul(2) || self.rows > 2 * self.entries.len()
     }
 
-    pub(crate) fn get(&self, source_id: &str) -> Option<&Entry> {
-        let at = self.entries.binary_search_by(|e| e.row.source_id.as_str().cmp(source_id)).ok()?;
-        self.entries.get(at)
-    }
-
     /// (`source_id`, `batch_id`) of every visible row, sorted.
     pub(crate) fn current(&self) -> Vec<(String, i64)> {
         self.entries.iter().filter_map(|e| Some((e.row.source_id.clone(), e.data_batch?))).collect()

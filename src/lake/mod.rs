@@ -16,6 +16,9 @@
 //! `lake.json` lists each table after its first commit and before any row of `sources` speaks of it. So a table of the list whose
 //! folder or log is not there was deleted, and is an error; one that is not in the list may be missing: nothing was ever in it.
 //!
+//! A session log that is found to be no continuation of what was read of it is a new generation: a source of its own, beside the
+//! rows of the one before, which is `superseded`. Every other file that changed replaces its rows.
+//!
 //! A file that has grown is read again from its start: the readers number repeated records, pair calls with results and
 //! difference counters over the whole file, so rows read from the middle on would not be those of one reading.
 
@@ -171,6 +174,7 @@ mod tests {
         assert!(lake.begun.is_empty());
         lake.list_all(&lake.engine()).unwrap();
         assert_eq!(Lake::open(dir.path()).unwrap().begun.len(), FACT_TABLES.len() + 1);
+        assert!(!fs::read_to_string(dir.path().join("lake.json")).unwrap().contains("\"layout\":1"));
     }
 
     #[test]

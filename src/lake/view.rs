@@ -12,8 +12,8 @@ use arrow::row::{RowConverter, Rows, SortField};
 use crate::model::record::{Layer, Record, TableDef};
 use crate::model::sessions::Context;
 
-/// One row a key: of copies the one with the least (source path, line). Rows are sorted by key, then path, line and content, so that
-/// the result depends on the rows alone, never on the order they came in.
+/// One row a key: of copies the one with the least (source path, line). Rows are sorted by key, then path, line, source and content, so
+/// that the result depends on the rows alone, never on the order they came in.
 pub(crate) fn view(table: &'static TableDef, batches: &[RecordBatch], paths: &HashMap<&str, &str>) -> Result<RecordBatch, ArrowError> {
     let all = concat_batches(&table.arrow_schema(), batches)?;
     let keys = all.column_by_name(table.key).cloned();
@@ -24,6 +24,8 @@ pub(crate) fn view(table: &'static TableDef, batches: &[RecordBatch], paths: &Ha
             sort_by.push(Arc::new(paths));
         }
         sort_by.extend(all.column_by_name("source_line").cloned());
+        // A log that was rewritten is several sources of one path.
+        sort_by.extend(all.column_by_name("source_id").cloned());
     }
     sort_by.extend(all.columns().iter().cloned());
     let order = rows_of(&sort_by)?;

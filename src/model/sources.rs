@@ -8,7 +8,7 @@ record! {
     /// One row for each input file and ingest of it; the view shows the newest. The commit point of an ingest: rows of other
     /// tables are visible only while a row here names their batch.
     Source = "sources", Fact, key "source_id" {
-        /// Stable hash of the path.
+        /// Stable hash of the path; of a log that was rewritten, also of how many times that was.
         source_id: String,
         /// Path of the file, the home directory cut to `~`.
         path: String,
@@ -16,7 +16,8 @@ record! {
         format: Option<String>,
         /// Digest of what decides how the file is read: reader version, detectors, content mode.
         reader_digest: String,
-        /// current, ignored (no source claims it), gone (the file vanished, its rows stay), failed (unreadable).
+        /// current, ignored (no source claims it), gone (the file vanished, its rows stay), failed (unreadable), superseded (a session
+        /// log was rewritten: the rows of what it said before stay beside those of what it says now, which has a row of its own).
         state: SourceState,
         /// Input records seen in the file (lines or entries, blank lines apart).
         records: i64,

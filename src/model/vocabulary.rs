@@ -158,7 +158,11 @@ vocabulary! {
 }
 
 vocabulary! {
-    SourceState { Current = "current", Ignored = "ignored", Gone = "gone", Failed = "failed" }
+    SourceState {
+        Current = "current", Ignored = "ignored", Gone = "gone", Failed = "failed",
+        /// The log was rewritten: its path holds another content now, and what it said before stays.
+        Superseded = "superseded",
+    }
 }
 
 vocabulary! {

@@ -5,6 +5,7 @@ pub mod copilot_cli;
 pub mod declarations;
 pub mod delivery_harness;
 pub mod diagnostics;
+pub mod edges;
 pub mod emit;
 pub mod git;
 pub mod hook_command;
@@ -48,6 +49,14 @@ impl Input {
         let shown_path = cut_home(&path.to_string_lossy());
         let source_id = stable_id(&["source", &shown_path]);
         Ok(Input { path, shown_path, source_id })
+    }
+
+    /// The file as it stands for the n-th content of its path that is no continuation of those before; the first is 0.
+    pub fn generation(self, n: usize) -> Input {
+        match n {
+            0 => self,
+            n => Input { source_id: stable_id(&["source", &self.shown_path, &n.to_string()]), ..self },
+        }
     }
 
     /// The file as it is on disk; [`open::open`] gives its text.
@@ -104,9 +113,6 @@ pub struct Probe<'a> {
     pub head: &'a [u8],
 }
 
-/// Bytes at each end of a file whose digests stand for its content.
-pub const EDGE_BYTES: u64 = 4 << 10;
-
 /// Bytes of a file shown to [`Source::claims`].
 pub const PROBE_BYTES: usize = 64 << 10;
 
@@ -129,6 +135,11 @@ pub trait Source: Sync {
     /// file current. `None`: nothing else does, or it could not be read.
     fn state(&self, _input: &Input) -> Option<String> {
         None
+    }
+    /// Whether the file only grows at its end while its program does as it should. What an earlier reading of it saw then happened,
+    /// though a later content no longer says so.
+    fn is_append_only(&self, _input: &Input) -> bool {
+        false
     }
     /// Reads the file. Bad records go to quarantine; an error means that the file itself could not be read.
     fn read(&self, input: &Input, out: &mut Emitter<'_>) -> anyhow::Result<()>;

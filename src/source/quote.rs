@@ -4,8 +4,7 @@
 //! growth at its end is no change.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Read};
 use std::path::PathBuf;
 
 use serde::Serialize;
@@ -13,8 +12,7 @@ use serde_json::Value;
 
 use super::lines::{LineReader, Next};
 use super::redact::redact;
-use super::{EDGE_BYTES, Input, open};
-use crate::model::id::digest;
+use super::{Input, edges, open};
 use crate::model::sources::Source;
 
 /// A longer record is named, not shown.
@@ -80,7 +78,7 @@ pub fn quotes(source: &Source, lines: &BTreeSet<i64>) -> BTreeMap<i64, Quote> {
         return all(State::NoText);
     }
     let path = real_path(&source.path);
-    match is_same(&path, source) {
+    match edges::hold(&path, source) {
         Ok(true) => {}
         Ok(false) => return all(State::Changed),
         Err(e) if e.kind() == io::ErrorKind::NotFound => return all(State::Gone),
@@ -103,23 +101,6 @@ fn real_path(shown: &str) -> PathBuf {
         (Some(rest), Some(home)) => home.join(rest),
         _ => PathBuf::from(shown),
     }
-}
-
-/// Whether the bytes that were read are still there: as many, and the same at both ends.
-fn is_same(path: &std::path::Path, source: &Source) -> io::Result<bool> {
-    let mut file = File::open(path)?;
-    let size = source.size_bytes.max(0);
-    if file.metadata()?.len() < size.unsigned_abs() {
-        return Ok(false);
-    }
-    let edge = EDGE_BYTES.cast_signed().min(size);
-    let mut part = |from: i64| -> io::Result<String> {
-        let mut bytes = vec![0; usize::try_from(edge).unwrap_or(0)];
-        file.seek(SeekFrom::Start(from.unsigned_abs()))?;
-        file.read_exact(&mut bytes)?;
-        Ok(digest(&bytes))
-    };
-    Ok(part(0)? == source.head_hash && part(size - edge)? == source.tail_hash)
 }
 
 fn records(input: &Input, lines: &BTreeSet<i64>) -> io::Result<BTreeMap<i64, Quote>> {
@@ -270,8 +251,8 @@ mod tests {
     use crate::model::vocabulary::SourceState;
 
     fn source_of(path: &std::path::Path) -> Source {
-        let bytes = fs::read(path).unwrap();
-        let edge = bytes.len().min(EDGE_BYTES as usize);
+        let size_bytes = fs::metadata(path).unwrap().len().cast_signed();
+        let (head_hash, tail_hash) = edges::of(path, size_bytes).unwrap();
         Source {
             source_id: "s".into(),
             path: path.display().to_string(),
@@ -282,10 +263,10 @@ mod tests {
             quarantined: 0,
             n_warnings: 0,
             capabilities: Vec::new(),
-            size_bytes: bytes.len() as i64,
-            head_hash: digest(&bytes[..edge]),
-            tail_hash: digest(&bytes[bytes.len() - edge..]),
-            read_to: bytes.len() as i64,
+            size_bytes,
+            head_hash,
+            tail_hash,
+            read_to: size_bytes,
             mtime: None,
             inode: None,
             ingested_at: Ts(0),

@@ -300,7 +300,7 @@ impl Engine {
             &format!(
                 "SELECT c.* FROM {table}_copies c LEFT JOIN source_paths s ON s.source_id = c.source_id \
                  WHERE c.{key} IN (SELECT {key} FROM {repeated}) \
-                 QUALIFY row_number() OVER (PARTITION BY c.{key} ORDER BY coalesce(s.path, ''), c.source_id, c.source_line, CAST(c AS VARCHAR)) = 1"
+                 QUALIFY row_number() OVER (PARTITION BY c.{key} ORDER BY coalesce(s.path, ''), c.source_line, c.source_id, CAST(c AS VARCHAR)) = 1"
             ),
         )?;
         let rest = format!("SELECT * FROM {table}_copies ANTI JOIN {repeated} USING ({key})");

@@ -150,7 +150,7 @@ fn first_known(def: &TableDef) -> String {
 /// Groups the copies of each key; `place` orders them.
 fn by_place(def: &TableDef, columns: Vec<String>, of: &str) -> String {
     format!(
-        "SELECT {} FROM (SELECT {of}, row(coalesce(s.path, ''), c.source_id, c.source_line) AS place \
+        "SELECT {} FROM (SELECT {of}, row(coalesce(s.path, ''), c.source_line, c.source_id) AS place \
          FROM {table}_copies c LEFT JOIN source_paths s ON s.source_id = c.source_id) GROUP BY {}",
         columns.join(", "),
         def.key,

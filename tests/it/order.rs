@@ -1,7 +1,7 @@
 //! Owns the promise that a lake says what its files say, whatever way they came in: twice, in any order, in any portions, copied under
 //! another name, changed, grown or vanished since.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::support::{Scratch, body, copy_tree, csv_rows, real};
@@ -168,22 +168,100 @@ fn a_copied_file_adds_nothing_that_a_question_sees_whatever_its_name_and_wheneve
     }
 }
 
+/// Takes every fifth line out of a log; returns what it said before.
+fn thin_out(log: &Path) -> String {
+    let text = std::fs::read_to_string(log).unwrap();
+    let kept: Vec<&str> = text.lines().enumerate().filter(|(at, _)| at % 5 != 3).map(|(_, line)| line).collect();
+    std::fs::write(log, kept.join("\n") + "\n").unwrap();
+    text
+}
+
 #[test]
-fn a_changed_file_replaces_its_rows() {
+fn a_changed_record_of_a_harness_replaces_its_rows() {
     let (scratch, fresh) = (Scratch::new(), Scratch::new());
     let folder = small_demo(&scratch);
     ingest(&scratch, &folder);
     let before = scratch.digest();
-    for log in growing_logs(&folder) {
-        let text = std::fs::read_to_string(&log).unwrap();
-        let kept: Vec<&str> = text.lines().enumerate().filter(|(at, _)| at % 5 != 3).map(|(_, line)| line).collect();
-        std::fs::write(&log, kept.join("\n") + "\n").unwrap();
-    }
+    thin_out(&growing_logs(&folder)[0]);
     let report = ingest(&scratch, &folder);
-    assert!(report.contains(": 3 read,"), "{report}");
+    assert!(report.contains(": 1 read,") && !report.contains("rewritten"), "{report}");
     ingest(&fresh, &folder);
     assert_ne!(scratch.digest(), before);
     assert_eq!(scratch.digest(), fresh.digest());
+}
+
+/// What the session logs of a lake recorded: ids of calls and contexts, and what was paid.
+fn recorded(scratch: &Scratch) -> BTreeMap<&'static str, BTreeSet<String>> {
+    let ids = |statement: &str| body(&scratch.sql(statement)).into_iter().map(str::to_owned).collect();
+    BTreeMap::from([
+        ("calls", ids("select call_id, input_tokens, cache_read_tokens, output_tokens from model_calls")),
+        ("tool calls", ids("select tool_call_id from tool_calls")),
+        ("contexts", ids("select context_id, started_at, ended_at from contexts")),
+        ("totals", ids("select count(*), sum(input_tokens), sum(output_tokens) from model_calls")),
+    ])
+}
+
+#[test]
+fn a_session_log_that_was_rewritten_loses_nothing_it_ever_said_and_counts_nothing_twice() {
+    let scratch = Scratch::new();
+    let folder = small_demo(&scratch);
+    ingest(&scratch, &folder);
+    let before = recorded(&scratch);
+    let logs = growing_logs(&folder).split_off(1);
+    let first: Vec<String> = logs.iter().map(|log| thin_out(log)).collect();
+    let report = ingest(&scratch, &folder);
+    assert!(report.contains(": 2 read,") && report.matches("\nrewritten: ").count() == 2, "{report}");
+    let after = recorded(&scratch);
+    for what in ["calls", "totals", "contexts"] {
+        assert_eq!(after[what], before[what], "{what}");
+    }
+    // A call whose first lines were taken out is known by what is left of it.
+    assert!(after["tool calls"].is_superset(&before["tool calls"]));
+    let states = "select state, count(*) from sources where path like '%jsonl' and state <> 'ignored' group by all order by all";
+    assert!(scratch.sql(states).contains("superseded,2"), "{}", scratch.sql(states));
+    let digest = scratch.digest();
+    assert!(ingest(&scratch, &folder).contains(": 0 read,"));
+
+    // Another lake that saw the same contents, file by file and in other orders, is the same.
+    let other = Scratch::new();
+    let second: Vec<String> = logs.iter().map(|log| std::fs::read_to_string(log).unwrap()).collect();
+    for (contents, reverse) in [(&first, true), (&second, false)] {
+        for (log, text) in logs.iter().zip(contents) {
+            std::fs::write(log, text).unwrap();
+        }
+        let mut files = files_of(&folder);
+        if reverse {
+            files.reverse();
+        }
+        ingest_in_portions(&other, &files, 7);
+    }
+    assert_eq!(other.digest(), digest);
+    assert_eq!(recorded(&other), after);
+
+    // Restored from a copy, the first content is known again.
+    for (log, text) in logs.iter().zip(&first) {
+        std::fs::write(log, text).unwrap();
+    }
+    ingest(&scratch, &folder);
+    assert_eq!(recorded(&scratch), after);
+    assert_eq!(body(&scratch.sql("select count(*) from sources where state = 'superseded'")), ["2"]);
+}
+
+#[test]
+fn a_session_log_that_was_cut_short_keeps_its_calls() {
+    let scratch = Scratch::new();
+    let folder = small_demo(&scratch);
+    ingest(&scratch, &folder);
+    let before = recorded(&scratch);
+    for share in [1, 0] {
+        for log in growing_logs(&folder).split_off(1) {
+            let bytes = std::fs::read(&log).unwrap();
+            std::fs::write(&log, &bytes[..bytes.len() * share / 2]).unwrap();
+        }
+        let report = ingest(&scratch, &folder);
+        assert_eq!(report.matches("\nrewritten: ").count(), 2, "{report}");
+        assert_eq!(recorded(&scratch), before, "{share}/2");
+    }
 }
 
 #[test]

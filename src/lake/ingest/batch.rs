@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::blank;
 use super::commit::Finished;
-use super::plan::{Job, ends};
+use super::plan::Job;
 use crate::lake::files::{FileWriter, file_name, physical_schema, with_batch};
 use crate::lake::ledger::Entry;
 use crate::lake::{Lake, LakeError};
@@ -14,7 +14,7 @@ use crate::model::record::Record;
 use crate::model::time::Ts;
 use crate::model::vocabulary::SourceState;
 use crate::source::emit::{Facts, Sink, Summary};
-use crate::source::read_file;
+use crate::source::{edges, read_file};
 
 /// Files of one batch, shared by the threads that read.
 pub(super) struct BatchWriter<'l> {
@@ -43,7 +43,7 @@ impl<'l> BatchWriter<'l> {
         let mut row = blank(&job.input, &job.stat, SourceState::Current, job.reader_digest.clone(), now);
         row.format = Some(job.reader.format().to_owned());
         let mut sink = BatchSink { writer: self, failure: None };
-        let read = ends(&job.input).map_err(anyhow::Error::from).and_then(|ends| {
+        let read = edges::of(&job.input.path, job.stat.size).map_err(anyhow::Error::from).and_then(|ends| {
             (row.head_hash, row.tail_hash) = ends;
             // One hostile file must not end the reading of all others.
             catch_unwind(AssertUnwindSafe(|| read_file(job.reader, &job.input, &mut sink)))
@@ -64,10 +64,8 @@ impl<'l> BatchWriter<'l> {
             }
             Err(e) => {
                 let before = job.known.as_ref().filter(|k| k.data_batch.is_some());
-                let mut entry = before.cloned().unwrap_or(Entry { row: row.clone(), batch: self.number, data_batch: None });
-                (entry.row.size_bytes, entry.row.mtime, entry.row.inode) = (row.size_bytes, row.mtime, row.inode);
-                entry.row.state = SourceState::Failed;
-                entry.row.ingested_at = now;
+                let mut entry = before.cloned().unwrap_or(Entry { row, batch: self.number, data_batch: None });
+                entry.fail(&job.stat, now);
                 Ok(Outcome { entry, summary: Summary::default(), failure: Some(format!("{e:#}")) })
             }
         }

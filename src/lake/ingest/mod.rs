@@ -3,6 +3,7 @@
 
 mod batch;
 mod commit;
+mod generation;
 mod plan;
 #[cfg(test)]
 mod tests;
@@ -83,6 +84,8 @@ pub struct IngestReport {
     pub failed: Vec<(String, String)>,
     /// Files that vanished since the last ingest; their rows stay.
     pub gone: usize,
+    /// Session logs that were rewritten since the last ingest; what they said before stays.
+    pub rewritten: Vec<String>,
     /// Folders and files the walk could not enter, and why.
     pub unreadable: Vec<(String, String)>,
     /// Input records parsed now.
@@ -243,6 +246,18 @@ fn blank(input: &source::Input, stat: &plan::Stat, state: SourceState, reader_di
         mtime: stat.mtime,
         inode: stat.inode,
         ingested_at: now,
+    }
+}
+
+impl Entry {
+    /// The file could not be read. Size and digests stay those of the reading whose rows are visible, if one is.
+    fn fail(&mut self, stat: &plan::Stat, now: Ts) {
+        self.row.state = SourceState::Failed;
+        if self.data_batch.is_none() {
+            self.row.size_bytes = stat.size;
+        }
+        (self.row.mtime, self.row.inode) = (stat.mtime, stat.inode);
+        self.row.ingested_at = now;
     }
 }
 

@@ -1,19 +1,19 @@
 //! Owns the plan of an ingest: which files are new or changed and who reads them, which are ignored, and which vanished.
 
 use std::collections::HashSet;
-use std::fs::{File, Metadata};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::fs::Metadata;
 use std::path::PathBuf;
 
 use rayon::prelude::*;
 
+use super::generation::{self, Place};
 use super::{IngestError, IngestReport, Options, blank, is_under, shown};
 use crate::lake::Lake;
 use crate::lake::ledger::{Entry, Ledger};
-use crate::model::id::{digest, stable_id};
+use crate::model::id::stable_id;
 use crate::model::time::Ts;
 use crate::model::vocabulary::SourceState;
-use crate::source::{self, EDGE_BYTES, Input, Probe, Source, walk};
+use crate::source::{self, Input, Probe, Source, edges, walk};
 
 /// A file may change twice within one tick of its clock: one that was written shortly before it was read is not trusted on size and
 /// time alone.
@@ -64,10 +64,16 @@ pub(super) struct Plan {
 struct Candidate<'l> {
     input: Input,
     stat: Stat,
-    known: Option<&'l Entry>,
+    readings: &'l [&'l Entry],
 }
 
-enum Decided {
+/// What is to be done with a file, and the reading that it leaves behind.
+struct Decided {
+    what: What,
+    superseded: Option<Entry>,
+}
+
+enum What {
     Read(Box<Job>),
     Row(Entry),
     Failed(Entry, String),
@@ -85,25 +91,30 @@ pub(super) fn plan(lake: &Lake, ledger: &Ledger, paths: &[PathBuf], options: &Op
     report.unreadable = unentered.iter().cloned().zip(walked.unreadable.iter().map(|(_, why)| why.clone())).collect();
 
     let unclaimed = unclaimed_digest(options.readers);
+    let readings = generation::readings(ledger);
     let mut seen: HashSet<String> = HashSet::new();
     let mut candidates = Vec::new();
     let mut plan = Plan { jobs: Vec::new(), rows: Vec::new(), report };
     for path in walked.files {
-        let Ok(input) = Input::new(&path) else { continue };
+        let Ok(mut input) = Input::new(&path) else { continue };
         // Two files can have one name where homes are cut; the first stands.
-        if !seen.insert(input.source_id.clone()) {
+        if !seen.insert(input.shown_path.clone()) {
             plan.report.unreadable.push((input.shown_path, "another file has the same name in records".to_owned()));
             continue;
         }
         plan.report.files += 1;
         let Ok(meta) = std::fs::metadata(&path) else {
             // It vanished since the walk.
-            seen.remove(&input.source_id);
+            seen.remove(&input.shown_path);
             plan.report.files -= 1;
             continue;
         };
         let stat = Stat::of(&meta);
-        let known = ledger.get(&input.source_id);
+        let readings: &[&Entry] = readings.get(input.shown_path.as_str()).map_or(&[], Vec::as_slice);
+        let known = generation::live(readings);
+        if let Some(entry) = known {
+            input.source_id.clone_from(&entry.row.source_id);
+        }
         match known {
             Some(entry) if is_current(entry, &input, &stat, options.readers, &unclaimed) => match entry.row.state {
                 // It is there again, as it was.
@@ -114,9 +125,9 @@ pub(super) fn plan(lake: &Lake, ledger: &Ledger, paths: &[PathBuf], options: &Op
                 }
                 SourceState::Ignored => plan.report.ignored += 1,
                 SourceState::Failed => plan.report.failed.push((input.shown_path, "still not readable".to_owned())),
-                SourceState::Current => plan.report.unchanged += 1,
+                SourceState::Current | SourceState::Superseded => plan.report.unchanged += 1,
             },
-            _ => candidates.push(Candidate { input, stat, known }),
+            _ => candidates.push(Candidate { input, stat, readings }),
         }
     }
     let decide = |c: Candidate<'_>| decide(c, options, &unclaimed);
@@ -125,14 +136,18 @@ pub(super) fn plan(lake: &Lake, ledger: &Ledger, paths: &[PathBuf], options: &Op
         0..16 => candidates.into_iter().map(decide).collect(),
         _ => candidates.into_par_iter().map(decide).collect(),
     };
-    for decided in decided {
-        match decided {
-            Decided::Read(job) => plan.jobs.push(*job),
-            Decided::Row(entry) => {
+    for Decided { what, superseded } in decided {
+        if let Some(entry) = superseded {
+            plan.report.rewritten.push(entry.row.path.clone());
+            plan.rows.push(entry);
+        }
+        match what {
+            What::Read(job) => plan.jobs.push(*job),
+            What::Row(entry) => {
                 plan.report.ignored += 1;
                 plan.rows.push(entry);
             }
-            Decided::Failed(entry, why) => {
+            What::Failed(entry, why) => {
                 plan.report.failed.push((entry.row.path.clone(), why));
                 plan.rows.push(entry);
             }
@@ -141,7 +156,8 @@ pub(super) fn plan(lake: &Lake, ledger: &Ledger, paths: &[PathBuf], options: &Op
     for entry in &ledger.entries {
         let row = &entry.row;
         let under = |folders: &[String]| folders.iter().any(|folder| is_under(&row.path, folder));
-        if row.state != SourceState::Gone && under(&roots) && !under(&unentered) && !seen.contains(&row.source_id) {
+        let stands = !matches!(row.state, SourceState::Gone | SourceState::Superseded);
+        if stands && under(&roots) && !under(&unentered) && !seen.contains(&row.path) {
             let mut entry = entry.clone();
             entry.row.state = SourceState::Gone;
             entry.row.ingested_at = options.now;
@@ -155,7 +171,9 @@ pub(super) fn plan(lake: &Lake, ledger: &Ledger, paths: &[PathBuf], options: &Op
 /// Whether what is known of a file still holds.
 fn is_current(entry: &Entry, input: &Input, stat: &Stat, readers: &[&'static dyn Source], unclaimed: &str) -> bool {
     let row = &entry.row;
-    if (row.size_bytes, row.mtime, row.inode) != (stat.size, stat.mtime, stat.inode) {
+    // Of a file that failed, the size is that of the last reading whose rows are visible.
+    let same_size = row.size_bytes == stat.size || (row.state == SourceState::Failed && entry.data_batch.is_some());
+    if !same_size || (row.mtime, row.inode) != (stat.mtime, stat.inode) {
         return false;
     }
     let same_reader = match &row.format {
@@ -166,55 +184,41 @@ fn is_current(entry: &Entry, input: &Input, stat: &Stat, readers: &[&'static dyn
         return false;
     }
     if row.state == SourceState::Failed {
-        return ends(input).is_err();
+        return edges::of(&input.path, stat.size).is_err();
     }
     let settled = stat.mtime.is_some_and(|mtime| mtime.0 < row.ingested_at.0 - TICK);
-    settled || ends(input).is_ok_and(|(head, tail)| head == row.head_hash && tail == row.tail_hash)
+    settled || edges::of(&input.path, stat.size).is_ok_and(|(head, tail)| head == row.head_hash && tail == row.tail_hash)
 }
 
 fn decide(candidate: Candidate<'_>, options: &Options<'_>, unclaimed: &str) -> Decided {
-    let Candidate { input, stat, known } = candidate;
+    let Candidate { input, stat, readings } = candidate;
     let head = match source::head_of(&input) {
         Ok(head) => head,
         Err(e) => {
             // What was read of it before stays.
-            let mut entry = known.cloned().unwrap_or_else(|| {
+            let mut entry = generation::live(readings).cloned().unwrap_or_else(|| {
+                let input = input.generation(readings.len());
                 let row = blank(&input, &stat, SourceState::Failed, unclaimed.to_owned(), options.now);
                 Entry { row, batch: 0, data_batch: None }
             });
-            entry.row.state = SourceState::Failed;
-            (entry.row.size_bytes, entry.row.mtime, entry.row.inode) = (stat.size, stat.mtime, stat.inode);
-            return Decided::Failed(entry, e.to_string());
+            entry.fail(&stat, options.now);
+            return Decided { what: What::Failed(entry, e.to_string()), superseded: None };
         }
     };
+    let Place { input, known, superseded } = generation::place(input, readings, options.readers);
     let probe = Probe { input: &input, head: &head };
-    match options.readers.iter().copied().find(|r| r.claims(&probe)) {
+    let what = match options.readers.iter().copied().find(|r| r.claims(&probe)) {
         Some(reader) => {
             let reader_digest = reader_digest(reader, &input);
-            Decided::Read(Box::new(Job { input, stat, reader, reader_digest, known: known.cloned() }))
+            What::Read(Box::new(Job { input, stat, reader, reader_digest, known }))
         }
         None => {
             let mut row = blank(&input, &stat, SourceState::Ignored, unclaimed.to_owned(), options.now);
-            (row.head_hash, row.tail_hash) = ends(&input).unwrap_or_default();
-            Decided::Row(Entry { row, batch: 0, data_batch: None })
+            (row.head_hash, row.tail_hash) = edges::of(&input.path, stat.size).unwrap_or_default();
+            What::Row(Entry { row, batch: 0, data_batch: None })
         }
-    }
-}
-
-/// Digests of the first and the last bytes of a file as it is on disk.
-pub(super) fn ends(input: &Input) -> io::Result<(String, String)> {
-    let mut file: File = input.open()?;
-    let size = file.metadata()?.len();
-    let mut bytes = Vec::with_capacity(EDGE_BYTES as usize);
-    (&mut file).take(EDGE_BYTES).read_to_end(&mut bytes)?;
-    let head = digest(&bytes);
-    if size <= EDGE_BYTES {
-        return Ok((head.clone(), head));
-    }
-    bytes.clear();
-    file.seek(SeekFrom::Start(size - EDGE_BYTES))?;
-    (&mut file).take(EDGE_BYTES).read_to_end(&mut bytes)?;
-    Ok((head, digest(&bytes)))
+    };
+    Decided { what, superseded }
 }
 
 /// What decides how a file is read: the format, its reader's version, and what else the reader looks at.

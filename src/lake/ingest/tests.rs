@@ -1,5 +1,6 @@
 //! Tests of ingest on a small format of their own: order, change, loss, crash.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -18,7 +19,7 @@ use crate::source::emit::Emitter;
 use crate::source::lines::{LineReader, Next};
 use crate::source::{Input, Probe};
 
-/// Every line is one event; `!panic` makes the reader fail as a bug does, `!error` as a broken file does, `?` goes to quarantine.
+/// Every line is one event; files named `.journal` are append-only, unless they begin with `#` they are read. `!panic` makes the reader fail as a bug does, `!error` as a broken file does, `?` goes to quarantine.
 struct Lines;
 
 static VERSION: AtomicU32 = AtomicU32::new(1);
@@ -31,7 +32,10 @@ impl Source for Lines {
         VERSION.load(Ordering::Relaxed)
     }
     fn claims(&self, probe: &Probe<'_>) -> bool {
-        probe.input.name().ends_with(".log")
+        probe.input.name().ends_with(".log") || (probe.input.name().ends_with(".journal") && !probe.head.starts_with(b"#"))
+    }
+    fn is_append_only(&self, input: &Input) -> bool {
+        input.name().ends_with(".journal")
     }
     fn read(&self, input: &Input, out: &mut Emitter<'_>) -> anyhow::Result<()> {
         let mut reader = LineReader::new(input.open()?);
@@ -196,6 +200,153 @@ fn a_grown_file_shows_what_one_reading_shows() {
     world.write("a.log", "one\ntwo\nthree\n");
     run(&lake, &[world.logs()]);
     assert_eq!(events(&lake), ["one", "three", "two"]);
+}
+
+/// State of every source of a path, sorted.
+fn states(lake: &Lake, name: &str) -> Vec<&'static str> {
+    let sources = lake.snapshot().unwrap().read_view::<SourceRow>().unwrap();
+    let mut states: Vec<&str> = sources.iter().filter(|s| s.path.ends_with(name)).map(|s| s.state.as_str()).collect();
+    states.sort_unstable();
+    states
+}
+
+#[test]
+fn a_journal_that_is_no_continuation_keeps_what_it_said_before_whatever_it_is_now() {
+    let long: String = (0..1_000).map(|n| format!("line {n}\n")).collect();
+    let rewritten = [
+        ("cut short", long[..5_000].to_owned()),
+        ("emptied", String::new()),
+        ("of nobody", "# nothing\n".to_owned()),
+        ("with another begin", format!("begin\n{long}")),
+        ("with another end and longer", format!("{}end\n{}", &long[..5_000], "more\n".repeat(2_000))),
+        ("as long with other words", long.replace("line 1\n", "word 1\n")),
+    ];
+    for (how, text) in rewritten {
+        let world = World::new();
+        world.write("a.journal", &long);
+        world.write("b.log", "two\n");
+        let lake = world.lake("lake");
+        run(&lake, &[world.logs()]);
+        world.write("a.journal", &text);
+        let report = run(&lake, &[world.logs()]);
+        assert_eq!(report.rewritten.len(), 1, "{how}: {report:?}");
+        let is_read = how != "of nobody";
+        let now = if is_read { text.as_str() } else { "" };
+        let wanted: BTreeSet<&str> = long.lines().chain(now.lines()).chain(["two"]).collect();
+        assert_eq!(events(&lake), wanted.into_iter().collect::<Vec<_>>(), "{how}");
+        assert_eq!(states(&lake, "a.journal"), [if is_read { "current" } else { "ignored" }, "superseded"], "{how}");
+        assert_eq!((run(&lake, &[world.logs()]).batches, states(&lake, "a.journal").len()), (0, 2), "{how}: it is told once");
+
+        let other = world.lake("other");
+        for (content, files) in [(&long, ["b.log", "a.journal"]), (&text, ["a.journal", "b.log"])] {
+            world.write("a.journal", content);
+            for file in files {
+                run(&other, &[world.logs().join(file)]);
+            }
+        }
+        assert_eq!(digest(&other), digest(&lake), "{how}: whatever order files come in");
+
+        world.write("a.journal", &format!("{text}later\n"));
+        run(&lake, &[world.logs()]);
+        assert_eq!(events(&lake).iter().any(|e| e.ends_with("later")), is_read, "{how}");
+        assert_eq!(states(&lake, "a.journal").len(), 2, "{how}: growth is no new generation");
+        // The first content comes back from a copy.
+        world.write("a.journal", &long);
+        run(&lake, &[world.logs()]);
+        assert_eq!(states(&lake, "a.journal").len(), 2, "{how}");
+        fs::remove_file(world.logs().join("a.journal")).unwrap();
+        assert_eq!(run(&lake, &[world.logs()]).gone, 1, "{how}");
+        assert_eq!(run(&lake, &[world.logs()]).gone, 0, "{how}");
+        assert!(events(&lake).len() > 1_000, "{how}");
+    }
+}
+
+#[test]
+fn a_journal_that_grows_while_it_is_read_is_no_new_generation() {
+    let world = World::new();
+    let text = "word\n".repeat(2_000);
+    world.write("a.journal", &text);
+    let lake = world.lake("lake");
+    let stat = plan::Stat::of(&fs::metadata(world.logs().join("a.journal")).unwrap());
+    world.write("a.journal", &format!("{text}more\n"));
+    let input = Input::new(&world.logs().join("a.journal")).unwrap();
+    let (head, tail) = source::edges::of(&input.path, stat.size).unwrap();
+    let mut row = blank(&input, &stat, SourceState::Current, String::new(), Ts(0));
+    (row.head_hash, row.tail_hash) = (head, tail);
+    assert!(source::edges::hold(&input.path, &row).unwrap());
+    run(&lake, &[world.logs()]);
+    for n in 0..3 {
+        world.write("a.journal", &format!("{text}{}", "more\n".repeat(n + 2)));
+        run(&lake, &[world.logs()]);
+        assert_eq!(states(&lake, "a.journal"), ["current"]);
+    }
+}
+
+#[test]
+fn a_rewritten_journal_that_cannot_be_read_leaves_all_there_was_and_is_read_when_it_can() {
+    let world = World::new();
+    world.write("a.journal", "one\ntwo\n");
+    let lake = world.lake("lake");
+    run(&lake, &[world.logs()]);
+    for text in ["new\n!error\n", "newer\n!panic\n"] {
+        world.write("a.journal", text);
+        assert_eq!(run(&lake, &[world.logs()]).failed.len(), 1);
+        assert_eq!((events(&lake), states(&lake, "a.journal")), (vec!["one".to_owned(), "two".to_owned()], vec!["failed", "superseded"]));
+    }
+    world.write("a.journal", "three\n");
+    run(&lake, &[world.logs()]);
+    assert_eq!(
+        (events(&lake), states(&lake, "a.journal")),
+        (["one", "three", "two"].map(str::to_owned).to_vec(), vec!["current", "superseded"])
+    );
+    // What fails after it was read is still what was read, however long it is now.
+    world.write("a.journal", "three\n!error\n");
+    assert_eq!(run(&lake, &[world.logs()]).failed.len(), 1);
+    assert_eq!(events(&lake).len(), 3);
+    world.write("a.journal", "three\nfour\n");
+    run(&lake, &[world.logs()]);
+    assert_eq!((events(&lake).len(), states(&lake, "a.journal")), (4, vec!["current", "superseded"]));
+}
+
+#[test]
+fn killed_while_journals_are_rewritten_nothing_that_was_ever_seen_is_lost() {
+    let world = World::new();
+    let old = || {
+        world.write("a.journal", "one\ntwo\n");
+        world.write("b.journal", "three\nfour\n");
+    };
+    let new = || {
+        world.write("a.journal", "two\n");
+        world.write("b.journal", "five\nfour\nsix\n");
+        world.write("c.log", "seven\n");
+    };
+    let whole = world.lake("whole");
+    old();
+    run(&whole, &[world.logs()]);
+    new();
+    run(&whole, &[world.logs()]);
+    let expected = (digest(&whole), events(&whole));
+    assert_eq!(expected.1, ["five", "four", "one", "seven", "six", "three", "two"]);
+    let mut steps = 0;
+    loop {
+        let name = format!("killed-{steps}");
+        fs::remove_file(world.logs().join("c.log")).unwrap();
+        old();
+        run(&world.lake(&name), &[world.logs()]);
+        new();
+        let dead = world.dying(&name, steps).map_err(IngestError::from);
+        let dead = dead.and_then(|lake| ingest(&lake, &[world.logs()], &options(1), &Silent));
+        let lake = world.lake(&name);
+        let seen = events(&lake);
+        assert!(["four", "one", "three", "two"].iter().all(|e| seen.iter().any(|s| s == e)), "step {steps}: {seen:?}");
+        run(&lake, &[world.logs()]);
+        assert_eq!((digest(&lake), events(&lake)), expected, "killed at step {steps}");
+        match dead {
+            Ok(_) => break,
+            Err(_) => steps += 1,
+        }
+    }
+    assert!(steps > 30, "only {steps} steps: the test sees too little");
 }
 
 #[test]

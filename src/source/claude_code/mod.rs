@@ -66,6 +66,10 @@ impl Source for ClaudeCode {
         false
     }
 
+    fn is_append_only(&self, input: &Input) -> bool {
+        !meta::is_meta(input)
+    }
+
     fn read(&self, input: &Input, out: &mut Emitter<'_>) -> anyhow::Result<()> {
         if meta::is_meta(input) {
             return meta::read(input, out);

@@ -54,6 +54,10 @@ impl Source for CopilotCli {
         named && [r#""type":"session.start""#, r#""type":"assistant.turn_start""#, r#""type":"hook.start""#].iter().any(|t| probe.holds(t))
     }
 
+    fn is_append_only(&self, _input: &Input) -> bool {
+        true
+    }
+
     fn read(&self, input: &Input, out: &mut Emitter<'_>) -> anyhow::Result<()> {
         let mut head = Vec::new();
         open::open(input)?.take(PROBE_BYTES as u64).read_to_end(&mut head)?;
