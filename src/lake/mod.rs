@@ -118,11 +118,17 @@ impl Lake {
         }
     }
 
-    /// Lists the tables that are there and not listed: those of a lake of before, and what a crash left.
-    fn list_all(&self, engine: &LocalEngine) -> Result<(), LakeError> {
+    /// An error where a listed table is gone. Lists the tables that are there and not listed: those of a lake of before, and what a
+    /// crash left.
+    fn take_stock(&self, engine: &LocalEngine) -> Result<(), LakeError> {
         let mut found = Vec::new();
-        for def in FACT_TABLES.iter().copied().chain([Source::TABLE]).filter(|def| !self.begun.contains(def.name)) {
-            if self.table(def, engine, None)?.version().is_some() {
+        for def in FACT_TABLES.iter().copied().chain([Source::TABLE]) {
+            let dir = self.root.join(def.name);
+            if self.begun.contains(def.name) {
+                if !table::is_begun(&dir) {
+                    return Err(LakeError::TableLost { table: def.name, dir });
+                }
+            } else if self.table(def, engine, None)?.version().is_some() {
                 found.push(def.name);
             }
         }
@@ -144,7 +150,7 @@ mod tests {
         for def in FACT_TABLES.iter().copied().chain([Source::TABLE]) {
             lake.table(def, &engine, None).unwrap().commit(&Change::default()).unwrap();
         }
-        lake.list_all(&engine).unwrap();
+        lake.take_stock(&engine).unwrap();
         Lake::open(root).unwrap()
     }
 
@@ -172,7 +178,7 @@ mod tests {
         let lake = Lake::open(dir.path()).unwrap();
         lake.snapshot().unwrap();
         assert!(lake.begun.is_empty());
-        lake.list_all(&lake.engine()).unwrap();
+        lake.take_stock(&lake.engine()).unwrap();
         assert_eq!(Lake::open(dir.path()).unwrap().begun.len(), FACT_TABLES.len() + 1);
         assert!(!fs::read_to_string(dir.path().join("lake.json")).unwrap().contains("\"layout\":1"));
     }

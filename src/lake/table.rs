@@ -74,7 +74,7 @@ impl<'a> Table<'a> {
         let dir = root.join(def.name);
         let mut table = Table { def, dir, engine, disk, state: None };
         let log = table.dir.join("_delta_log");
-        let begun = log.join(format!("{:020}.json", 0)).is_file();
+        let begun = is_begun(&table.dir);
         if !begun && has_commit(&log) {
             return Err(LakeError::LogLost { table: def.name, log });
         }
@@ -199,6 +199,11 @@ impl<'a> Table<'a> {
         }
         Ok(removes)
     }
+}
+
+/// Whether the log of a table has its first commit.
+pub(super) fn is_begun(dir: &Path) -> bool {
+    dir.join("_delta_log").join(format!("{:020}.json", 0)).is_file()
 }
 
 /// Whether a log holds anything but what a crash left of a commit.

@@ -104,13 +104,13 @@ pub struct IngestReport {
 pub fn ingest(lake: &Lake, paths: &[PathBuf], options: &Options<'_>, progress: &dyn Progress) -> Result<IngestReport, IngestError> {
     let _lock = Lock::take(&lake.root, Duration::ZERO)?;
     let engine = lake.engine();
+    lake.take_stock(&engine)?;
     let ledger = Ledger::read(&lake.table(SourceRow::TABLE, &engine, None)?)?;
     let pending = lake.root.join(PENDING);
     if pending.exists() {
         tidy::recover(lake, &engine, &ledger)?;
         lake.disk.remove(&pending).map_err(LakeError::io("remove", &pending))?;
     }
-    lake.list_all(&engine)?;
     let Plan { jobs, rows, mut report } = plan::plan(lake, &ledger, paths, options)?;
     if jobs.is_empty() && rows.is_empty() {
         return Ok(report);
