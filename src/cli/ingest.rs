@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::Usage;
+use super::inside::refuse_lake;
 use crate::lake::Lake;
 use crate::lake::ingest::{IngestError, IngestReport, Options, Progress, ingest};
 use crate::model::time::Ts;
@@ -29,6 +30,7 @@ pub fn run(lake: &Path, args: &Args) -> anyhow::Result<ExitCode> {
 
 /// Ingests with a progress bar on a terminal.
 pub fn into_lake(lake: &Path, paths: &[PathBuf]) -> anyhow::Result<IngestReport> {
+    refuse_lake(lake, paths)?;
     // A path that was ingested and is no more has vanished; into a lake that is not there yet it is a mistake.
     if let Some(missing) = paths.iter().find(|p| p.symlink_metadata().is_err())
         && Lake::open(lake).is_err()

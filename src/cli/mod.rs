@@ -12,6 +12,7 @@ mod fresh;
 #[cfg(feature = "audit")]
 mod ingest;
 mod init;
+mod inside;
 #[cfg(feature = "audit")]
 mod label;
 #[cfg(feature = "audit")]

@@ -73,7 +73,11 @@ fn absolute(path: &Path) -> io::Result<PathBuf> {
 fn is_left_out(entry: &DirEntry, skip: &[PathBuf]) -> bool {
     let path = entry.path();
     let holds = |name: &str| path.join(name).exists();
-    skip.iter().any(|s| s == path) || entry.file_name() == "node_modules" || holds("_delta_log") || (entry.depth() > 0 && is_cache(path))
+    // The same folder can be written in two ways, through a link and without.
+    let same = |s: &PathBuf| {
+        s == path || (s.file_name() == path.file_name() && s.canonicalize().is_ok_and(|s| path.canonicalize().is_ok_and(|p| s == p)))
+    };
+    skip.iter().any(same) || entry.file_name() == "node_modules" || holds("_delta_log") || (entry.depth() > 0 && is_cache(path))
 }
 
 /// The convention of bford.info/cachedir: the file begins with a fixed signature.
@@ -142,6 +146,15 @@ mod tests {
         assert!(walked.files.is_empty());
         assert_eq!(walked.unreadable.iter().map(|(p, _)| p.clone()).collect::<Vec<_>>(), paths);
         assert!(walk(&[dir.path().to_owned()], &[]).unwrap().unreadable.is_empty(), "in a folder they are no input");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_skipped_folder_is_left_out_however_it_is_written() {
+        let dir = tree(&["logs/lake/lake.json", "logs/a", "logs/other/lake/b"]);
+        std::os::unix::fs::symlink(dir.path().join("logs"), dir.path().join("link")).unwrap();
+        assert_eq!(found(dir.path(), &["logs"], &["link/lake"]), ["logs/a", "logs/other/lake/b"]);
+        assert_eq!(found(dir.path(), &["link"], &["logs/lake"]), ["link/a", "link/other/lake/b"]);
     }
 
     #[cfg(unix)]

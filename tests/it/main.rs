@@ -6,6 +6,7 @@ mod crash;
 mod damage;
 mod demo;
 mod hand;
+mod input;
 mod order;
 mod readers;
 mod real;

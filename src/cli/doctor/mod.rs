@@ -12,6 +12,7 @@ use clap::ValueEnum;
 
 use super::discover::{Homes, given_or_found};
 use super::exit::ENVIRONMENT;
+use super::inside::refuse_lake;
 use super::{Usage, print};
 use crate::config::Config;
 use crate::model::time::Ts;
@@ -56,6 +57,7 @@ pub fn run(lake: &Path, args: &Args) -> anyhow::Result<ExitCode> {
         None => Ts(jiff::Timestamp::now().as_microsecond()),
     };
     let (paths, found) = given_or_found(&args.paths, &here, &config, args.all_projects)?;
+    refuse_lake(lake, &paths)?;
     let walked = walk(&paths, &[lake.to_owned()]).map_err(|e| Usage(format!("{e}: name files or folders that exist")))?;
     let expiry = expiry::Expiry::new(&Homes::of_environment().claude, &here);
     let report = examine::examine(&walked.files, &walked.unreadable, &expiry);
