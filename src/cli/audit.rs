@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use super::discover::given_or_found;
 use super::fresh::{self, Fresh};
-use super::ingest::{into_lake, told};
+use super::ingest::{into_lake, refuse_unread, told};
 use super::{Usage, print};
 use crate::attribute::Rulebook;
 use crate::config::Config;
@@ -70,7 +70,10 @@ pub fn run(lake: &Path, args: &Args) -> anyhow::Result<ExitCode> {
         print(&format!("Reading\n{found}\n"))?;
     }
     // Apart from the summary: it tells of this reading, not of the lake.
-    anstream::eprint!("{}", told(&into_lake(lake, &paths)?));
+    let ingested = into_lake(lake, &paths)?;
+    anstream::eprint!("{}", told(&ingested));
+    // A report without what was asked for would pass for one with it.
+    refuse_unread(&ingested, &args.paths)?;
     let Fresh { lake, config } = fresh::open(lake)?;
     let snapshot = lake.snapshot()?;
     let prices = PriceTable::of(&config)?;

@@ -14,6 +14,8 @@ use crate::model::time::Ts;
 
 /// Reads traces and session logs into the lake; what is unchanged is not read again.
 ///
+/// A file in a folder that cannot be read is told; exits with 3 where a PATH itself could not be read.
+///
 /// Example: mechanic ingest ~/.claude/projects .copilot-tracking
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -25,6 +27,7 @@ pub struct Args {
 pub fn run(lake: &Path, args: &Args) -> anyhow::Result<ExitCode> {
     let report = into_lake(lake, &args.paths)?;
     super::print(&told(&report))?;
+    refuse_unread(&report, &args.paths)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -48,6 +51,15 @@ pub fn into_lake(lake: &Path, paths: &[PathBuf]) -> anyhow::Result<IngestReport>
     })
 }
 
+/// An error of the environment where a path that was named by itself could not be read: whoever named it counts on it. What cannot be
+/// read in a folder is told, and no error.
+pub fn refuse_unread(report: &IngestReport, named: &[PathBuf]) -> anyhow::Result<()> {
+    match report.named_unread(named).as_slice() {
+        [] => Ok(()),
+        unread => anyhow::bail!("{} could not be read, for the reason told above: mend it, or leave it out", unread.join(", ")),
+    }
+}
+
 /// What an ingest came to, in a few lines.
 pub fn told(report: &IngestReport) -> String {
     let mut out = format!(
@@ -58,7 +70,7 @@ pub fn told(report: &IngestReport) -> String {
         out.push_str(&crate::plain::escape(&format!("rewritten: {path}: what it said before stays beside what it says now")));
         out.push('\n');
     }
-    for (path, why) in report.failed.iter().chain(&report.unreadable) {
+    for (path, why) in report.unread() {
         out.push_str(&crate::plain::escape(&format!("not read: {path}: {why}")));
         out.push('\n');
     }

@@ -10,6 +10,30 @@ const ZSTD: &[u8] = &[0x28, 0xB5, 0x2F, 0xFD];
 /// Largest zstd window that is accepted (2^26 bytes): a frame decides how much memory its decoder needs.
 const ZSTD_WINDOW_LOG: u32 = 26;
 
+/// What the system, or a decoder, said of a file, and what to do about it.
+pub fn told(error: &io::Error) -> String {
+    format!("{error}: {}", remedy(error))
+}
+
+/// [`told`] of whatever ended the reading of a file.
+pub fn told_of(error: &anyhow::Error) -> String {
+    match error.chain().find_map(|cause| cause.downcast_ref::<io::Error>()) {
+        Some(cause) => format!("{error:#}: {}", remedy(cause)),
+        None => format!("{error:#}"),
+    }
+}
+
+fn remedy(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => "make it readable for yourself, then try again",
+        io::ErrorKind::NotFound => "it vanished while it was read, try again",
+        io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput | io::ErrorKind::UnexpectedEof | io::ErrorKind::Other => {
+            "the file is damaged or still being written; try again later, restore it from a copy, or leave it out"
+        }
+        _ => "mend what the system says, then try again",
+    }
+}
+
 /// Opens a file for reading as text, told by its first bytes and never by its name. Offsets and lines that a reader reports
 /// are those of the decoded text.
 pub fn open(input: &Input) -> io::Result<Box<dyn Read + Send>> {

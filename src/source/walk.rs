@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use walkdir::{DirEntry, WalkDir};
 
 use super::git::state::head_of_entry;
+use super::{cut_home, open};
 
 /// The input files of some paths.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -35,7 +36,7 @@ pub fn walk(paths: &[PathBuf], skip: &[PathBuf]) -> io::Result<Walked> {
             match entry {
                 Err(e) => {
                     let place = e.path().unwrap_or(&path).to_owned();
-                    unreadable.push((place, e.io_error().map_or_else(|| e.to_string(), ToString::to_string)));
+                    unreadable.push((place, e.io_error().map_or_else(|| e.to_string(), open::told)));
                 }
                 Ok(entry) if entry.file_name() == ".git" => {
                     files.extend(head_of_entry(entry.path()));
@@ -60,6 +61,11 @@ pub fn walk(paths: &[PathBuf], skip: &[PathBuf]) -> io::Result<Walked> {
         }
     }
     Ok(Walked { files: files.into_iter().collect(), unreadable })
+}
+
+/// The way records name a path that a user named.
+pub fn shown(path: &Path) -> String {
+    cut_home(&absolute(path).unwrap_or_else(|_| path.to_owned()).to_string_lossy())
 }
 
 /// One name a file: `a/../b` would be another file than `b`.
@@ -126,6 +132,14 @@ mod tests {
         let dir = tree(&["repo/.git/HEAD", "repo/.git/objects/ab/cd", "repo/src/x", "fake/.git/HEAD", "sub/.git"]);
         assert_eq!(found(dir.path(), &["."], &[]), ["repo/.git/HEAD", "repo/src/x"]);
         assert_eq!(found(dir.path(), &["repo/.git"], &[]), ["repo/.git/HEAD"]);
+    }
+
+    #[test]
+    fn a_path_is_named_as_its_files_are() {
+        assert_eq!(shown(Path::new("/tmp/./x")), "/tmp/x");
+        let dir = tree(&["a/b"]);
+        let file = dir.path().join("a/../a/b");
+        assert_eq!(shown(&file), shown(&walk(std::slice::from_ref(&file), &[]).unwrap().files[0]));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::expiry::Expiry;
 use super::unknowable::{Capability, lacking, lacking_in_file, lacking_in_source};
 use crate::model::time::Ts;
 use crate::source::emit::{Facts, Sink};
-use crate::source::{Input, claim, cut_home, head_of, read_file};
+use crate::source::{Input, claim, cut_home, head_of, open, read_file};
 
 /// What one file holds.
 #[derive(Debug, Clone, Serialize)]
@@ -152,7 +152,7 @@ fn examine_file(path: &Path, expiry: &Expiry) -> FileReport {
         let summary = match read_file(source, &input, &mut tally) {
             Ok(summary) => summary,
             Err(e) => {
-                report.error = Some(format!("{e:#}"));
+                report.error = Some(open::told_of(&e));
                 return Ok(report);
             }
         };
@@ -164,7 +164,7 @@ fn examine_file(path: &Path, expiry: &Expiry) -> FileReport {
         report.expires_at = report.expires.map(|at| at.to_string());
         Ok(report)
     };
-    read().unwrap_or_else(|e| failure(path, format!("{e:#}")))
+    read().unwrap_or_else(|e| failure(path, open::told_of(&e)))
 }
 
 fn blank(path: String) -> FileReport {

@@ -5,6 +5,7 @@ mod expiry;
 mod show;
 mod unknowable;
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -16,11 +17,12 @@ use super::inside::refuse_lake;
 use super::{Usage, print};
 use crate::config::Config;
 use crate::model::time::Ts;
-use crate::source::walk::walk;
+use crate::source::walk::{shown, walk};
 
 /// Tells what can be known from traces and session logs, file by file, and when they expire.
 ///
-/// Reads the files themselves and needs no lake. Exits with 3 where a file could not be read.
+/// Reads the files themselves and needs no lake. A file in a folder that cannot be read is told; exits with 3 where a PATH itself could
+/// not be read.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  mechanic doctor\n  mechanic doctor ~/.claude/projects --format json\n  mechanic doctor --all-projects --all"
@@ -68,7 +70,9 @@ pub fn run(lake: &Path, args: &Args) -> anyhow::Result<ExitCode> {
             print(&(found + &show::text(&report, now, args.all)))?;
         }
     }
-    Ok(if report.failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(ENVIRONMENT) })
+    let named: HashSet<String> = args.paths.iter().map(|p| shown(p)).collect();
+    let is_named = report.failed.iter().any(|file| named.contains(&file.path));
+    Ok(if is_named { ExitCode::from(ENVIRONMENT) } else { ExitCode::SUCCESS })
 }
 
 #[cfg(test)]

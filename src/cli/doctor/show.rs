@@ -83,7 +83,9 @@ fn show_file(out: &mut String, file: &FileReport) {
 
 fn failed_line(file: &FileReport) -> String {
     let error = escape(file.error.as_deref().unwrap_or("unknown"));
-    format!("{}\n        {}", cut_middle(&escape(&file.path), WIDTH - 4), cut(&error, WIDTH - 8))
+    let mut why = String::new();
+    wrapped(&mut why, "        ", &error);
+    format!("{}\n{}", cut_middle(&escape(&file.path), WIDTH - 4), why.trim_end())
 }
 
 fn list(out: &mut String, title: &str, lines: &[String], all: bool) {

@@ -14,7 +14,7 @@ use crate::model::record::Record;
 use crate::model::time::Ts;
 use crate::model::vocabulary::SourceState;
 use crate::source::emit::{Facts, Sink, Summary};
-use crate::source::{edges, read_file};
+use crate::source::{edges, open, read_file};
 
 /// Files of one batch, shared by the threads that read.
 pub(super) struct BatchWriter<'l> {
@@ -66,7 +66,7 @@ impl<'l> BatchWriter<'l> {
                 let before = job.known.as_ref().filter(|k| k.data_batch.is_some());
                 let mut entry = before.cloned().unwrap_or(Entry { row, batch: self.number, data_batch: None });
                 entry.fail(&job.stat, now);
-                Ok(Outcome { entry, summary: Summary::default(), failure: Some(format!("{e:#}")) })
+                Ok(Outcome { entry, summary: Summary::default(), failure: Some(open::told_of(&e)) })
             }
         }
     }

@@ -8,8 +8,9 @@ mod plan;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashSet;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use rayon::prelude::*;
@@ -22,6 +23,7 @@ use crate::model::record::Record;
 use crate::model::sources::Source as SourceRow;
 use crate::model::time::Ts;
 use crate::model::vocabulary::SourceState;
+use crate::source::walk::shown;
 use crate::source::{self, Source};
 use batch::BatchWriter;
 use plan::{Job, Plan};
@@ -98,6 +100,19 @@ pub struct IngestReport {
     pub bytes: i64,
     /// Batches committed.
     pub batches: usize,
+}
+
+impl IngestReport {
+    /// What could not be read, and why.
+    pub fn unread(&self) -> impl Iterator<Item = &(String, String)> {
+        self.failed.iter().chain(&self.unreadable)
+    }
+
+    /// Of these, what was named by itself: whoever named it counts on it.
+    pub fn named_unread(&self, named: &[PathBuf]) -> Vec<&str> {
+        let named: HashSet<String> = named.iter().map(|p| shown(p)).collect();
+        self.unread().map(|(path, _)| path.as_str()).filter(|path| named.contains(*path)).collect()
+    }
 }
 
 /// Brings the lake up to date with the files under `paths`.
@@ -267,11 +282,4 @@ fn is_under(path: &str, folder: &str) -> bool {
         Some(rest) => rest.is_empty() || rest.starts_with('/') || folder.ends_with('/'),
         None => false,
     }
-}
-
-/// The way records name a path: as the walk does, absolute and without `..`.
-fn shown(path: &Path) -> String {
-    let dots = path.components().any(|c| c == std::path::Component::ParentDir);
-    let full = if dots { path.canonicalize() } else { std::path::absolute(path) };
-    source::cut_home(&full.unwrap_or_else(|_| path.to_owned()).to_string_lossy())
 }

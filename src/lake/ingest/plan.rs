@@ -7,13 +7,14 @@ use std::path::PathBuf;
 use rayon::prelude::*;
 
 use super::generation::{self, Place};
-use super::{IngestError, IngestReport, Options, blank, is_under, shown};
+use super::{IngestError, IngestReport, Options, blank, is_under};
 use crate::lake::Lake;
 use crate::lake::ledger::{Entry, Ledger};
 use crate::model::id::stable_id;
 use crate::model::time::Ts;
 use crate::model::vocabulary::SourceState;
-use crate::source::{self, Input, Probe, Source, edges, walk};
+use crate::source::walk::shown;
+use crate::source::{self, Input, Probe, Source, edges, open, walk};
 
 /// A file may change twice within one tick of its clock: one that was written shortly before it was read is not trusted on size and
 /// time alone.
@@ -99,7 +100,10 @@ pub(super) fn plan(lake: &Lake, ledger: &Ledger, paths: &[PathBuf], options: &Op
         let Ok(mut input) = Input::new(&path) else { continue };
         // Two files can have one name where homes are cut; the first stands.
         if !seen.insert(input.shown_path.clone()) {
-            plan.report.unreadable.push((input.shown_path, "another file has the same name in records".to_owned()));
+            plan.report.unreadable.push((
+                input.shown_path,
+                "another file has the same name in records, where home folders are cut: ingest it into a lake of its own".to_owned(),
+            ));
             continue;
         }
         plan.report.files += 1;
@@ -124,7 +128,10 @@ pub(super) fn plan(lake: &Lake, ledger: &Ledger, paths: &[PathBuf], options: &Op
                     plan.rows.push(entry);
                 }
                 SourceState::Ignored => plan.report.ignored += 1,
-                SourceState::Failed => plan.report.failed.push((input.shown_path, "still not readable".to_owned())),
+                SourceState::Failed => {
+                    let why = edges::of(&input.path, stat.size).err().map_or_else(String::new, |e| open::told(&e));
+                    plan.report.failed.push((input.shown_path, why));
+                }
                 SourceState::Current | SourceState::Superseded => plan.report.unchanged += 1,
             },
             _ => candidates.push(Candidate { input, stat, readings }),
@@ -202,7 +209,7 @@ fn decide(candidate: Candidate<'_>, options: &Options<'_>, unclaimed: &str) -> D
                 Entry { row, batch: 0, data_batch: None }
             });
             entry.fail(&stat, options.now);
-            return Decided { what: What::Failed(entry, e.to_string()), superseded: None };
+            return Decided { what: What::Failed(entry, open::told(&e)), superseded: None };
         }
     };
     let Place { input, known, superseded } = generation::place(input, readings, options.readers);
