@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crate::model::id::digest;
@@ -22,6 +22,19 @@ pub struct WriteError {
     source: io::Error,
 }
 
+/// What to do about a folder of the report that is a link.
+const LINKED: &str =
+    "it is a link to another folder, whose files would be replaced and removed: remove the link, or name another folder with --out DIR";
+
+/// Writes a file that is new; one that an interrupted report left, or a link of its name, is removed and never written through.
+fn write_new(path: &Path, content: &[u8]) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
+        _ => {}
+    }
+    fs::File::create_new(path)?.write_all(content)
+}
+
 impl Folder {
     pub fn add(&mut self, name: impl Into<String>, content: impl Into<Vec<u8>>) {
         self.files.insert(name.into(), content.into());
@@ -37,13 +50,19 @@ impl Folder {
         self.files.keys().map(String::as_str)
     }
 
-    /// Writes all files; each appears whole or not at all. Files of an earlier report in the same folder that this one does not have are
+    /// Writes all files; each appears whole or not at all. `plots/` and `tables/` are folders of their own: through a link the report
+    /// would be written, and tidied up, somewhere else. Files of an earlier report in the same folder that this one does not have are
     /// removed from `plots/` and `tables/`, which hold nothing else.
     pub fn write(&self, out: &Path) -> Result<(), WriteError> {
         let failed = |path: &Path| {
             let path = path.to_owned();
             move |source| WriteError { path, source }
         };
+        for folder in ["plots", "tables"].map(|name| out.join(name)) {
+            if folder.is_symlink() {
+                return Err(failed(&folder)(io::Error::new(io::ErrorKind::InvalidInput, LINKED)));
+            }
+        }
         for folder in ["plots", "tables"] {
             let folder = out.join(folder);
             fs::create_dir_all(&folder).map_err(failed(&folder))?;
@@ -51,7 +70,7 @@ impl Folder {
         for (name, content) in &self.files {
             let path = out.join(name);
             let part = out.join(format!("{name}.part"));
-            fs::write(&part, content).and_then(|()| fs::rename(&part, &path)).map_err(failed(&path))?;
+            write_new(&part, content).and_then(|()| fs::rename(&part, &path)).map_err(failed(&path))?;
         }
         for folder in ["plots", "tables"] {
             let listed = fs::read_dir(out.join(folder)).map_err(failed(&out.join(folder)))?;
@@ -86,5 +105,39 @@ mod tests {
         assert_eq!(fs::read_to_string(dir.path().join("audit.md")).unwrap(), "two");
         assert!(!dir.path().join("plots/old.svg").exists() && dir.path().join("plots/notes.txt").exists());
         assert_eq!(second.digests().keys().map(String::as_str).collect::<Vec<_>>(), ["audit.md", "tables/gates.csv"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nothing_is_written_or_removed_through_a_link() {
+        use std::os::unix::fs::symlink;
+        for name in ["plots", "tables"] {
+            let dir = tempfile::tempdir().unwrap();
+            let (out, other) = (dir.path().join("out"), dir.path().join("other"));
+            fs::create_dir_all(&out).unwrap();
+            fs::create_dir_all(&other).unwrap();
+            fs::write(other.join("mine.svg"), "mine").unwrap();
+            fs::write(other.join("mine.csv"), "mine").unwrap();
+            symlink(&other, out.join(name)).unwrap();
+            let mut report = Folder::default();
+            report.add("audit.md", "one");
+            report.add(format!("{name}/new.svg"), "<svg/>");
+            let error = report.write(&out).unwrap_err().to_string();
+            assert!(error.contains(out.join(name).to_str().unwrap()) && error.contains("remove the link"), "{error}");
+            assert_eq!(fs::read_dir(&other).unwrap().count(), 2);
+            assert_eq!(fs::read_dir(&out).unwrap().count(), 1, "half a report would be worse than none");
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let mine = dir.path().join("mine.md");
+        fs::write(&mine, "mine").unwrap();
+        symlink(&mine, dir.path().join("audit.md")).unwrap();
+        symlink(&mine, dir.path().join("audit.md.part")).unwrap();
+        let mut report = Folder::default();
+        report.add("audit.md", "one");
+        report.write(dir.path()).unwrap();
+        assert_eq!(
+            (fs::read_to_string(&mine).unwrap().as_str(), fs::read_to_string(dir.path().join("audit.md")).unwrap().as_str()),
+            ("mine", "one")
+        );
     }
 }
