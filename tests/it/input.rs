@@ -5,8 +5,10 @@ use std::process::Output;
 
 use crate::support::{Scratch, body};
 
+/// What was printed, broken lines put together.
 fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[test]
