@@ -38,7 +38,7 @@ pub fn into_lake(lake: &Path, paths: &[PathBuf]) -> anyhow::Result<IngestReport>
     if let Some(missing) = paths.iter().find(|p| p.symlink_metadata().is_err())
         && Lake::open(lake).is_err()
     {
-        return Err(Usage(format!("cannot read {}: there is no such file or folder", missing.display())).into());
+        return Err(Usage(format!("cannot read {}: there is no such file or folder, name some that are there", missing.display())).into());
     }
     let now = Ts(jiff::Timestamp::now().as_microsecond());
     let lake = Lake::open_or_create(lake)?;

@@ -67,7 +67,7 @@ pub(crate) fn replace(lake: &Lake, tables: &[(&'static TableDef, Vec<RecordBatch
         retired.extend(change.remove.iter().map(|name| table.dir.join(name)));
     }
     let marker = Marker { input_digest: input_digest.to_owned(), versions };
-    let bytes = serde_json::to_vec(&marker).map_err(|e| LakeError::Table { table: "derived".to_owned(), message: e.to_string() })?;
+    let bytes = serde_json::to_vec(&marker).map_err(|e| LakeError::io("write", &path)(e.into()))?;
     lake.disk.replace(&path, &bytes).map_err(LakeError::io("write", &path))?;
     tidy::retire(&retired);
     for (def, _) in tables {

@@ -24,7 +24,7 @@ impl Snapshot {
         let mut hasher = Sha256::new();
         for table in std::iter::once(&Source::TABLE).chain(FACT_TABLES).chain(&DERIVED) {
             hasher.update(table.name.as_bytes());
-            let rows = sorted_rows(table, &self.view(table)?).map_err(LakeError::arrow(table.name))?;
+            let rows = sorted_rows(table, &self.view(table)?).map_err(self.unlike(table))?;
             hasher.update((rows.len() as u64).to_le_bytes());
             for row in rows {
                 hasher.update((row.len() as u64).to_le_bytes());

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use arrow::array::{Array, ArrayRef, Int64Array, RecordBatch};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::arrow::arrow_writer::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
@@ -79,16 +79,16 @@ impl FileWriter {
             .set_max_row_group_row_count(Some(GROUP_ROWS))
             .set_statistics_enabled(EnabledStatistics::Chunk)
             .build();
-        let writer = ArrowWriter::try_new(file, schema, Some(properties)).map_err(LakeError::parquet(&path))?;
+        let writer = ArrowWriter::try_new(file, schema, Some(properties)).map_err(LakeError::unwritten(&path))?;
         Ok(FileWriter { writer, path, name, rows: 0, disk: disk.clone() })
     }
 
     pub(crate) fn write(&mut self, batch: &RecordBatch) -> Result<(), LakeError> {
-        self.writer.write(batch).map_err(LakeError::parquet(&self.path))?;
+        self.writer.write(batch).map_err(LakeError::unwritten(&self.path))?;
         self.rows += batch.num_rows() as i64;
         if self.writer.memory_size() > GROUP_BYTES {
             self.disk.step().map_err(LakeError::io("write", &self.path))?;
-            self.writer.flush().map_err(LakeError::parquet(&self.path))?;
+            self.writer.flush().map_err(LakeError::unwritten(&self.path))?;
         }
         Ok(())
     }
@@ -97,7 +97,7 @@ impl FileWriter {
     pub(crate) fn close(self) -> Result<NewFile, LakeError> {
         let FileWriter { mut writer, path, name, rows, disk } = self;
         disk.step().map_err(LakeError::io("write", &path))?;
-        writer.finish().map_err(LakeError::parquet(&path))?;
+        writer.finish().map_err(LakeError::unwritten(&path))?;
         let file = writer.inner();
         disk.sync_file(file).map_err(LakeError::io("sync", &path))?;
         let bytes = file.metadata().map_err(LakeError::io("read", &path))?.len();
@@ -109,17 +109,23 @@ impl FileWriter {
 pub(crate) fn with_batch(rows: &RecordBatch, def: &'static TableDef, batch: i64) -> Result<RecordBatch, LakeError> {
     let mut columns: Vec<ArrayRef> = rows.columns().to_vec();
     columns.push(std::sync::Arc::new(Int64Array::from_value(batch, rows.num_rows())));
-    RecordBatch::try_new(physical_schema(def), columns).map_err(LakeError::arrow(def.name))
+    RecordBatch::try_new(physical_schema(def), columns).map_err(LakeError::misfit(def.name))
 }
 
 /// Reads the named columns of a file; those it does not have are left out.
-pub(crate) fn read_columns(path: &Path, wanted: &[&str]) -> Result<ParquetRecordBatchReader, LakeError> {
+pub(crate) fn read_columns(
+    path: &Path,
+    wanted: &[&str],
+) -> Result<impl Iterator<Item = Result<RecordBatch, LakeError>> + use<>, LakeError> {
     let file = File::open(path).map_err(LakeError::io("open", path))?;
-    let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(LakeError::parquet(path))?;
+    let fail = LakeError::unreadable(path);
+    let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(&fail)?;
     let schema = builder.parquet_schema();
     let roots = builder.schema().fields().iter().enumerate().filter(|(_, f)| wanted.contains(&f.name().as_str())).map(|(at, _)| at);
     let mask = ProjectionMask::roots(schema, roots);
-    builder.with_projection(mask).with_batch_size(8_192).build().map_err(LakeError::parquet(path))
+    let batches = builder.with_projection(mask).with_batch_size(8_192).build().map_err(&fail)?;
+    let fail = LakeError::content(path);
+    Ok(batches.map(move |batch| batch.map_err(&fail)))
 }
 
 /// A column of 64-bit integers of that name.

@@ -35,12 +35,13 @@ impl Ledger {
     pub(crate) fn read(sources: &Table<'_>) -> Result<Ledger, LakeError> {
         let mut columns: Vec<&str> = Source::TABLE.columns.iter().map(|c| c.name).collect();
         columns.extend([BATCH_ID, DATA_BATCH]);
-        let fail = LakeError::arrow(Source::TABLE.name);
         let mut newest: HashMap<String, Entry> = HashMap::new();
         let (mut rows, mut bytes_read) = (0, 0i64);
         for file in sources.files()? {
-            for batch in read_columns(&sources.dir.join(&file.name), &columns)? {
-                let batch = batch.map_err(&fail)?;
+            let path = sources.dir.join(&file.name);
+            let fail = LakeError::content(&path);
+            for batch in read_columns(&path, &columns)? {
+                let batch = batch?;
                 let missing = || fail(arrow::error::ArrowError::SchemaError(format!("{} has no batch ids", file.name)));
                 let ids = int64(&batch, BATCH_ID).ok_or_else(missing)?.clone();
                 let data = int64(&batch, DATA_BATCH).ok_or_else(missing)?.clone();

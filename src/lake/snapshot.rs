@@ -31,6 +31,7 @@ struct State {
 /// What was visible when it was taken.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
+    root: PathBuf,
     tables: BTreeMap<&'static str, State>,
     ledger: Arc<Ledger>,
     current: Vec<(String, i64)>,
@@ -63,10 +64,10 @@ impl Snapshot {
                 if marker.is_none() {
                     tables.retain(|name, _| model::DERIVED_TABLES.iter().all(|def| def.name != *name));
                 }
-                return Ok(Snapshot { tables, ledger: Arc::new(ledger), current, marker });
+                return Ok(Snapshot { root: lake.root.clone(), tables, ledger: Arc::new(ledger), current, marker });
             }
         }
-        Err(LakeError::Unstable { table: Source::TABLE.name.to_owned() })
+        Err(LakeError::Unstable(lake.root.clone()))
     }
 
     /// Active Parquet files of a table, absolute; none if the table does not exist yet. Rows of a fact table count only where
@@ -90,28 +91,27 @@ impl Snapshot {
     pub fn read<R: Record>(&self) -> Result<Vec<R>, LakeError> {
         let mut rows = Vec::new();
         for batch in self.batches(R::TABLE)? {
-            rows.append(&mut R::from_batch(&batch).map_err(LakeError::arrow(R::TABLE.name))?);
+            rows.append(&mut R::from_batch(&batch).map_err(self.unlike(R::TABLE))?);
         }
         Ok(rows)
     }
 
     /// The rows of the view: one a key (DESIGN §4), sorted.
     pub fn read_view<R: Record>(&self) -> Result<Vec<R>, LakeError> {
-        R::from_batch(&self.view(R::TABLE)?).map_err(LakeError::arrow(R::TABLE.name))
+        R::from_batch(&self.view(R::TABLE)?).map_err(self.unlike(R::TABLE))
     }
 
     /// [`Snapshot::read_view`] as one record batch.
     pub fn view(&self, table: &'static TableDef) -> Result<RecordBatch, LakeError> {
         let paths: HashMap<&str, &str> = self.ledger.entries.iter().map(|e| (e.row.source_id.as_str(), e.row.path.as_str())).collect();
-        view::view(table, &self.batches(table)?, &paths).map_err(LakeError::arrow(table.name))
+        view::view(table, &self.batches(table)?, &paths).map_err(self.unlike(table))
     }
 
     /// Visible rows as record batches with the columns of `table`.
     pub fn batches(&self, table: &'static TableDef) -> Result<Vec<RecordBatch>, LakeError> {
-        let fail = LakeError::arrow(table.name);
         if table.name == Source::TABLE.name {
             let rows: Vec<Source> = self.ledger.entries.iter().map(|e| e.row.clone()).collect();
-            return Ok(vec![Source::to_batch(&rows).map_err(fail)?]);
+            return Ok(vec![Source::to_batch(&rows).map_err(LakeError::misfit(table.name))?]);
         }
         let visible: HashMap<&str, i64> = self.current.iter().map(|(id, batch)| (id.as_str(), *batch)).collect();
         let mut columns: Vec<&str> = table.columns.iter().map(|c| c.name).collect();
@@ -120,8 +120,9 @@ impl Snapshot {
         }
         let read = |path: &PathBuf| -> Result<Vec<RecordBatch>, LakeError> {
             let mut batches = Vec::new();
+            let fail = LakeError::content(path);
             for batch in read_columns(path, &columns)? {
-                let mut batch = batch.map_err(&fail)?;
+                let mut batch = batch?;
                 if table.layer == Layer::Fact {
                     batch = filter_record_batch(&batch, &is_visible(&batch, &visible)).map_err(&fail)?;
                 }
@@ -138,6 +139,11 @@ impl Snapshot {
             many => many.par_iter().map(read).collect(),
         };
         Ok(read?.into_iter().flatten().collect())
+    }
+
+    /// The error of rows that are not those of the table.
+    pub(super) fn unlike(&self, table: &TableDef) -> impl Fn(arrow::error::ArrowError) -> LakeError + use<> {
+        LakeError::content(&self.root.join(table.name))
     }
 
     /// Digest of the input the derived tables were built from. `None`: never built.

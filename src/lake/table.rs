@@ -83,14 +83,16 @@ impl<'a> Table<'a> {
             if let Some(version) = version.and_then(|v| u64::try_from(v).ok()) {
                 builder = builder.at_version(version);
             }
-            table.state = Some(builder.build(engine).map_err(LakeError::table(def.name))?);
+            table.state = Some(builder.build(engine).map_err(LakeError::table(&table.dir))?);
         }
         Ok(table)
     }
 
     fn url(&self) -> Result<Url, LakeError> {
-        Url::from_directory_path(&self.dir)
-            .map_err(|()| LakeError::Table { table: self.def.name.to_owned(), message: format!("{} has no URL", self.dir.display()) })
+        Url::from_directory_path(&self.dir).map_err(|()| LakeError::Table {
+            dir: self.dir.clone(),
+            message: "its path cannot be a URL: name another lake with --lake DIR".to_owned(),
+        })
     }
 
     /// Version of the log; `None` while the table does not exist.
@@ -101,7 +103,7 @@ impl<'a> Table<'a> {
     /// The files the log names, by name.
     pub(crate) fn files(&self) -> Result<Vec<DataFile>, LakeError> {
         let Some(state) = &self.state else { return Ok(Vec::new()) };
-        let fail = LakeError::table(self.def.name);
+        let fail = LakeError::table(&self.dir);
         let mut files: Vec<DataFile> = Vec::new();
         let scan = state.clone().scan_builder().build().map_err(&fail)?;
         for item in scan.scan_metadata(self.engine).map_err(&fail)? {
@@ -119,13 +121,13 @@ impl<'a> Table<'a> {
 
     /// Commits. New files are synced before; a table that does not exist is made by its first commit.
     pub(crate) fn commit(&mut self, change: &Change) -> Result<(), LakeError> {
-        let fail = LakeError::table(self.def.name);
+        let fail = LakeError::table(&self.dir);
         let engine: &dyn Engine = self.engine;
         self.disk.create_dir(&self.dir).map_err(LakeError::io("make the folder", &self.dir))?;
         if !change.add.is_empty() {
             self.disk.sync_dir(&self.dir).map_err(LakeError::io("sync the folder", &self.dir))?;
         }
-        let adds = if change.add.is_empty() { None } else { Some(add_metadata(&change.add).map_err(LakeError::arrow(self.def.name))?) };
+        let adds = if change.add.is_empty() { None } else { Some(add_metadata(&change.add).map_err(LakeError::misfit(self.def.name))?) };
         let committed = match self.state.take() {
             None => {
                 let schema = log_schema(self.def).map_err(&fail)?;
@@ -163,7 +165,7 @@ impl<'a> Table<'a> {
                 settle(txn.commit(engine).map_err(&fail)?)
             }
         };
-        let (state, since_checkpoint) = committed.map_err(|message| LakeError::Table { table: self.def.name.to_owned(), message })?;
+        let (state, since_checkpoint) = committed.map_err(|message| LakeError::Table { dir: self.dir.clone(), message })?;
         self.state = match (state, since_checkpoint >= CHECKPOINT_EVERY) {
             (Some(state), true) => Some(state.checkpoint(engine, None).map_err(&fail)?.1),
             (state, _) => state,
@@ -177,7 +179,7 @@ impl<'a> Table<'a> {
 
     /// The rows of the scan that name the files to remove, as the kernel wants them back.
     fn removes(&self, state: &SnapshotRef, names: &BTreeSet<String>) -> Result<Vec<FilteredEngineData>, LakeError> {
-        let fail = LakeError::table(self.def.name);
+        let fail = LakeError::table(&self.dir);
         let mut removes = Vec::new();
         if names.is_empty() {
             return Ok(removes);
@@ -220,7 +222,7 @@ fn settle<S>(result: CommitResult<S>) -> Settled {
         CommitResult::Conflicted(conflict) => {
             Err(format!("another process wrote version {} at the same time: try again", conflict.conflict_version()))
         }
-        CommitResult::Retryable(retry) => Err(format!("the commit could not be written: {}", retry.error)),
+        CommitResult::Retryable(retry) => Err(format!("the commit could not be written ({}): try again", retry.error.without_backtrace())),
     }
 }
 
@@ -348,7 +350,7 @@ mod tests {
                 harm(&table.dir.join(commit(n))).unwrap();
                 let opened = Table::open(dir.path(), Warning::TABLE, &engine, &disk, None).and_then(|t| t.files());
                 let error = opened.expect_err(&format!("commit {n} {how}")).to_string();
-                assert!(error.contains("table warnings") && !error.contains('\n'), "{error}");
+                assert!(error.contains(table.dir.to_str().unwrap()) && error.contains("damaged") && !error.contains('\n'), "{error}");
             }
         }
     }

@@ -137,7 +137,7 @@ fn compact_table(
 fn live_rows(table: &Table<'_>, file: &DataFile, visible: &HashMap<&str, i64>) -> Result<(usize, usize), LakeError> {
     let (mut live, mut total) = (0, 0);
     for batch in read_columns(&table.dir.join(&file.name), &["source_id", BATCH_ID])? {
-        let batch = batch.map_err(LakeError::arrow(table.def.name))?;
+        let batch = batch?;
         live += is_visible(&batch, visible).true_count();
         total += batch.num_rows();
     }
@@ -145,11 +145,12 @@ fn live_rows(table: &Table<'_>, file: &DataFile, visible: &HashMap<&str, i64>) -
 }
 
 fn copy_live(table: &Table<'_>, file: &DataFile, visible: &HashMap<&str, i64>, into: &mut FileWriter) -> Result<(), LakeError> {
-    let fail = LakeError::arrow(table.def.name);
+    let path = table.dir.join(&file.name);
+    let fail = LakeError::content(&path);
     let schema = physical_schema(table.def);
     let columns: Vec<&str> = schema.fields().iter().map(|f| f.name().as_str()).collect();
-    for batch in read_columns(&table.dir.join(&file.name), &columns)? {
-        let batch = batch.map_err(&fail)?;
+    for batch in read_columns(&path, &columns)? {
+        let batch = batch?;
         let batch = filter_record_batch(&batch, &is_visible(&batch, visible)).map_err(&fail)?;
         let arrays = schema.fields().iter().map(|f| match batch.column_by_name(f.name()) {
             Some(column) => column.clone(),

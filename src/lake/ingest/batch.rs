@@ -74,7 +74,7 @@ impl<'l> BatchWriter<'l> {
     fn put<R: Record>(&self, rows: &mut Vec<R>) -> Result<(), LakeError> {
         let def = R::TABLE;
         let Some(at) = FACT_TABLES.iter().position(|t| t.name == def.name).filter(|_| !rows.is_empty()) else { return Ok(()) };
-        let batch = R::to_batch(rows).map_err(LakeError::arrow(def.name))?;
+        let batch = R::to_batch(rows).map_err(LakeError::misfit(def.name))?;
         rows.clear();
         let batch = with_batch(&batch, def, self.number)?;
         let mut slot = self.tables.get(at).map(|t| t.lock().unwrap_or_else(PoisonError::into_inner));

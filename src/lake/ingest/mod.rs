@@ -180,9 +180,7 @@ fn read_and_commit(
             }
         }
         drop(sender);
-        let committed = committer.join().unwrap_or_else(|_| {
-            Err(LakeError::Table { table: SourceRow::TABLE.name.to_owned(), message: "the committing thread died".to_owned() })
-        });
+        let committed = committer.join().unwrap_or_else(|_| Err(LakeError::BrokenOff(lake.root.clone())));
         committed.and(failure.map_or(Ok(()), Err))
     })
 }
