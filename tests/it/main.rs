@@ -7,6 +7,8 @@ mod damage;
 mod demo;
 mod hand;
 mod input;
+#[cfg(unix)]
+mod links;
 mod order;
 mod readers;
 mod real;
