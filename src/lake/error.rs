@@ -30,7 +30,7 @@ pub enum LakeError {
     Table { dir: PathBuf, message: String },
     #[error("{} does not hold what a lake holds there ({cause}): {}", path.display(), DAMAGED)]
     Content { path: PathBuf, cause: String },
-    #[error("cannot {what} {}: {cause}: {}", path.display(), remedy(cause))]
+    #[error("cannot {what} {}: {cause}: {}", path.display(), remedy(what, cause))]
     Io { what: &'static str, path: PathBuf, cause: io::Error },
     #[error("rows of table {table} do not fit it ({cause}): this is a bug, please report it; what was committed before stays")]
     Misfit { table: &'static str, cause: ArrowError },
@@ -96,8 +96,9 @@ impl LakeError {
 }
 
 /// What to do where the system refused.
-fn remedy(cause: &io::Error) -> &'static str {
+fn remedy(what: &str, cause: &io::Error) -> &'static str {
     match cause.kind() {
+        ErrorKind::NotFound if what.starts_with("begin") => "no folder can be made there; name another lake with --lake DIR",
         ErrorKind::NotFound => DAMAGED,
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
             "allow yourself to read and write there, or name another lake with --lake DIR"
@@ -134,12 +135,22 @@ mod tests {
             LakeError::Unstable(path.into()),
             LakeError::BrokenOff(path.into()),
             io(ErrorKind::NotFound),
+            LakeError::io("begin a lake at", path)(ErrorKind::NotFound.into()),
             io(ErrorKind::PermissionDenied),
             io(ErrorKind::NotADirectory),
             io(ErrorKind::Other),
         ];
-        let remedies =
-            ["first", "wait for", "use that version", "move it away", "make room", "allow yourself", "mend what", "please report"];
+        let remedies = [
+            "first",
+            "wait for",
+            "use that version",
+            "move it away",
+            "make room",
+            "allow yourself",
+            "mend what",
+            "please report",
+            "name another",
+        ];
         for error in errors {
             let text = error.to_string();
             assert!(text.contains("/somewhere/lake") && !text.contains('\n'), "{text}");

@@ -43,6 +43,7 @@ impl Snapshot {
     /// rewritten only after, so an unchanged version means that everything it names was there.
     pub(crate) fn take(lake: &Lake) -> Result<Snapshot, LakeError> {
         let engine = lake.engine();
+        let mut lost: Option<PathBuf> = None;
         for attempt in 0..TRIES {
             if attempt > 0 {
                 std::thread::sleep(std::time::Duration::from_millis(50));
@@ -59,15 +60,24 @@ impl Snapshot {
             let again = lake.table(Source::TABLE, &engine, None)?.version();
             if again == sources.version() && Marker::read(&lake.root)? == marker {
                 let current = ledger.current();
-                // A derived table that was deleted is built again, with all others: they belong together.
-                let marker = marker.filter(|m| m.versions.keys().all(|name| tables.contains_key(name.as_str())));
+                // Of derived tables all are built again where one, or a file of it, was deleted: they belong together.
+                let is_whole = |name: &String| tables.get(name.as_str()).is_some_and(|t| t.files.iter().all(|f| f.is_file()));
+                let marker = marker.filter(|m| m.versions.keys().all(is_whole));
                 if marker.is_none() {
                     tables.retain(|name, _| model::DERIVED_TABLES.iter().all(|def| def.name != *name));
+                }
+                // What a crash left may be removed between the log and this look: then the next try finds it unnamed.
+                lost = tables.values().flat_map(|t| &t.files).find(|f| !f.is_file()).cloned();
+                if lost.is_some() {
+                    continue;
                 }
                 return Ok(Snapshot { root: lake.root.clone(), tables, ledger: Arc::new(ledger), current, marker });
             }
         }
-        Err(LakeError::Unstable(lake.root.clone()))
+        Err(match lost {
+            Some(path) => LakeError::io("open", &path)(std::io::ErrorKind::NotFound.into()),
+            None => LakeError::Unstable(lake.root.clone()),
+        })
     }
 
     /// Active Parquet files of a table, absolute; none if the table does not exist yet. Rows of a fact table count only where
