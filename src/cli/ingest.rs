@@ -54,10 +54,13 @@ pub fn into_lake(lake: &Path, paths: &[PathBuf]) -> anyhow::Result<IngestReport>
 /// An error of the environment where a path that was named by itself could not be read: whoever named it counts on it. What cannot be
 /// read in a folder is told, and no error.
 pub fn refuse_unread(report: &IngestReport, named: &[PathBuf]) -> anyhow::Result<()> {
-    match report.named_unread(named).as_slice() {
-        [] => Ok(()),
-        unread => anyhow::bail!("{} could not be read, for the reason told above: mend it, or leave it out", unread.join(", ")),
-    }
+    let unread = report.named_unread(named);
+    anyhow::ensure!(
+        unread.is_empty(),
+        "cannot read {}",
+        unread.iter().map(|(path, why)| format!("{path}: {why}")).collect::<Vec<_>>().join("; ")
+    );
+    Ok(())
 }
 
 /// What an ingest came to, in a few lines.

@@ -109,9 +109,9 @@ impl IngestReport {
     }
 
     /// Of these, what was named by itself: whoever named it counts on it.
-    pub fn named_unread(&self, named: &[PathBuf]) -> Vec<&str> {
+    pub fn named_unread(&self, named: &[PathBuf]) -> Vec<&(String, String)> {
         let named: HashSet<String> = named.iter().map(|p| shown(p)).collect();
-        self.unread().map(|(path, _)| path.as_str()).filter(|path| named.contains(*path)).collect()
+        self.unread().filter(|(path, _)| named.contains(path)).collect()
     }
 }
 
