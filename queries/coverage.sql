@@ -5,7 +5,7 @@
 -- column: n_files Files.
 -- column: n_gone Files that vanished; their rows stay.
 -- column: n_failed Files that could not be read.
--- column: n_records Input records.
+-- column: n_records Input records; of a session log that was rewritten also those it no longer holds.
 -- column: n_quarantined Records in quarantine.
 -- column: n_warnings Warnings.
 -- column: n_with_tokens Files that delivered token counters.
@@ -17,13 +17,13 @@
 -- column: n_with_finding_identity Files that delivered findings with an identity of their own.
 -- column: n_with_gate_costs Files that delivered a gate's own cost.
 -- column: size_bytes Bytes together.
-SELECT format, count(*) AS n_files, count(*) FILTER (WHERE state = 'gone') AS n_gone, count(*) FILTER (WHERE state = 'failed') AS n_failed,
+SELECT format, count(DISTINCT path) AS n_files, count(DISTINCT path) FILTER (WHERE state = 'gone') AS n_gone, count(DISTINCT path) FILTER (WHERE state = 'failed') AS n_failed,
     big(sum(records)) AS n_records, big(sum(quarantined)) AS n_quarantined, big(sum(n_warnings)) AS n_warnings,
-    count(*) FILTER (WHERE list_contains(capabilities, 'tokens')) AS n_with_tokens, count(*) FILTER (WHERE list_contains(capabilities, 'output_tokens')) AS n_with_output_tokens,
-    count(*) FILTER (WHERE list_contains(capabilities, 'durations')) AS n_with_durations, count(*) FILTER (WHERE list_contains(capabilities, 'gate_runs')) AS n_with_gate_runs,
-    count(*) FILTER (WHERE list_contains(capabilities, 'verdicts')) AS n_with_verdicts, count(*) FILTER (WHERE list_contains(capabilities, 'findings')) AS n_with_findings,
-    count(*) FILTER (WHERE list_contains(capabilities, 'finding_identity')) AS n_with_finding_identity,
-    count(*) FILTER (WHERE list_contains(capabilities, 'gate_costs')) AS n_with_gate_costs, big(sum(size_bytes)) AS size_bytes
+    count(DISTINCT path) FILTER (WHERE list_contains(capabilities, 'tokens')) AS n_with_tokens, count(DISTINCT path) FILTER (WHERE list_contains(capabilities, 'output_tokens')) AS n_with_output_tokens,
+    count(DISTINCT path) FILTER (WHERE list_contains(capabilities, 'durations')) AS n_with_durations, count(DISTINCT path) FILTER (WHERE list_contains(capabilities, 'gate_runs')) AS n_with_gate_runs,
+    count(DISTINCT path) FILTER (WHERE list_contains(capabilities, 'verdicts')) AS n_with_verdicts, count(DISTINCT path) FILTER (WHERE list_contains(capabilities, 'findings')) AS n_with_findings,
+    count(DISTINCT path) FILTER (WHERE list_contains(capabilities, 'finding_identity')) AS n_with_finding_identity,
+    count(DISTINCT path) FILTER (WHERE list_contains(capabilities, 'gate_costs')) AS n_with_gate_costs, big(sum(size_bytes)) AS size_bytes
 FROM sources
 GROUP BY format
 ORDER BY format NULLS LAST

@@ -13,7 +13,7 @@ WITH odd AS (
     -- One call id with contradicting copies: both stay.
     SELECT min(source_id), 'id_collision', NULL, 1 FROM model_calls GROUP BY call_id HAVING count(*) > 1
 )
-SELECT s.format, o.kind, o.detail, big(sum(o.n)) AS n_occurrences, count(DISTINCT o.source_id) AS n_files
+SELECT s.format, o.kind, o.detail, big(sum(o.n)) AS n_occurrences, count(DISTINCT coalesce(s.path, o.source_id)) AS n_files
 FROM odd o LEFT JOIN sources s ON s.source_id = o.source_id
 GROUP BY s.format, o.kind, o.detail
 ORDER BY n_occurrences DESC, s.format NULLS LAST, o.kind, o.detail NULLS LAST
