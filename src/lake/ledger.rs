@@ -25,9 +25,9 @@ pub(crate) struct Entry {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Ledger {
     pub(crate) entries: Vec<Entry>,
-    /// Rows on disk, superseded ones included.
+    /// Rows on disk, replaced ones included.
     pub(crate) rows: usize,
-    /// Bytes of all readings whose rows are on disk, superseded ones included.
+    /// Bytes of all readings whose rows are on disk, replaced ones included.
     pub(crate) bytes_read: i64,
 }
 
@@ -72,7 +72,7 @@ impl Ledger {
         self.entries.iter().map(|e| e.batch).max().unwrap_or(0)
     }
 
-    /// Whether more is superseded than not.
+    /// Whether more is replaced than not.
     pub(crate) fn is_worn(&self) -> bool {
         let visible = self.entries.iter().filter(|e| e.data_batch.is_some()).fold(0i64, |sum, e| sum.saturating_add(e.row.size_bytes));
         self.bytes_read > visible.saturating_mul(2) || self.rows > 2 * self.entries.len()

@@ -1,4 +1,4 @@
-//! Owns tidying: what a crash left is removed, files whose rows are mostly superseded or that are many and small are rewritten.
+//! Owns tidying: what a crash left is removed, files whose rows are mostly replaced or that are many and small are rewritten.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs::{self, File};
@@ -77,8 +77,8 @@ pub(crate) fn retire(files: &[PathBuf]) {
     }
 }
 
-/// Rewrites what is mostly superseded and merges what is many and small. What that costs is spread over the ingests that made it
-/// necessary: superseded rows are looked for when they outweigh the visible ones, many files every [`MERGE_EVERY`] batches.
+/// Rewrites what is mostly replaced and merges what is many and small. What that costs is spread over the ingests that made it
+/// necessary: replaced rows are looked for when they outweigh the visible ones, many files every [`MERGE_EVERY`] batches.
 pub(crate) fn compact(lake: &Lake, engine: &LocalEngine, ledger: &Ledger, batches_before: i64) -> Result<(), LakeError> {
     let worn = ledger.is_worn();
     if !worn && ledger.last_batch() / MERGE_EVERY == batches_before / MERGE_EVERY {
@@ -86,7 +86,7 @@ pub(crate) fn compact(lake: &Lake, engine: &LocalEngine, ledger: &Ledger, batche
     }
     let facts: HashMap<&str, i64> = ledger.entries.iter().filter_map(|e| Some((e.row.source_id.as_str(), e.data_batch?))).collect();
     let rows: HashMap<&str, i64> = ledger.entries.iter().map(|e| (e.row.source_id.as_str(), e.batch)).collect();
-    // What `sources` says of superseded rows is what tells that there are some, so it comes last and drops them only then.
+    // What `sources` says of replaced rows is what tells that there are some, so it comes last and drops them only then.
     let worn = worn || lake.table(Source::TABLE, engine, None)?.files()?.len() > MANY_FILES;
     for def in model::FACT_TABLES {
         compact_table(lake, engine, def, &facts, worn)?;

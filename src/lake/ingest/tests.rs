@@ -309,6 +309,56 @@ fn a_rewritten_journal_that_cannot_be_read_leaves_all_there_was_and_is_read_when
 }
 
 #[test]
+fn whatever_is_done_to_journals_the_lake_shows_all_that_any_ingest_saw() {
+    let world = World::new();
+    let (lake, other) = (world.lake("lake"), world.lake("other"));
+    let names = ["a.journal", "b.journal", "c.journal"];
+    let mut texts = [const { String::new() }; 3];
+    let mut seen: BTreeSet<String> = BTreeSet::new();
+    let mut copies: Vec<String> = Vec::new();
+    let mut random = 7u64;
+    let mut below = |limit: usize| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (random >> 33) as usize % limit
+    };
+    for round in 0..120 {
+        let at = below(3);
+        let text = &mut texts[at];
+        match below(6) {
+            0 => text.clear(),
+            1 => *text = text.lines().skip(below(3)).map(|l| format!("{l}\n")).collect(),
+            2 => *text = text.lines().take(below(40)).map(|l| format!("{l}\n")).collect(),
+            3 if !copies.is_empty() => text.clone_from(&copies[below(copies.len())]),
+            _ => (0..below(30)).for_each(|n| text.push_str(&format!("round {round} line {n} {}\n", "word".repeat(20)))),
+        }
+        if below(4) == 0 {
+            copies.push(text.clone());
+        }
+        if below(5) == 0 {
+            let _ = fs::remove_file(world.logs().join(names[at]));
+        } else {
+            world.write(names[at], text);
+            seen.extend(text.lines().map(str::to_owned));
+        }
+        run(&lake, &[world.logs()]);
+        for name in names.iter().rev() {
+            run(&other, &[world.logs().join(name)].into_iter().filter(|p| p.exists()).collect::<Vec<_>>());
+        }
+        run(&other, &[world.logs()]);
+        let shown: BTreeSet<String> = events(&lake).into_iter().collect();
+        let (more, less): (Vec<_>, Vec<_>) = (shown.difference(&seen).collect(), seen.difference(&shown).collect());
+        assert!(more.is_empty() && less.is_empty(), "round {round}: more {more:?}, less {less:?}");
+        let sources = lake.snapshot().unwrap().read_view::<SourceRow>().unwrap();
+        for name in names {
+            let live = sources.iter().filter(|s| s.path.ends_with(name) && s.state != SourceState::Superseded).count();
+            assert!(live <= 1, "round {round}: {live} sources stand for {name}");
+        }
+    }
+    assert_eq!(digest(&lake), digest(&other));
+    assert!(states(&lake, "journal").iter().filter(|s| **s == "superseded").count() > 10);
+}
+
+#[test]
 fn killed_while_journals_are_rewritten_nothing_that_was_ever_seen_is_lost() {
     let world = World::new();
     let old = || {
@@ -504,7 +554,7 @@ fn a_reader_sees_whole_files_while_others_are_read_again() {
 }
 
 #[test]
-fn superseded_rows_and_small_files_are_compacted_away_and_nobody_sees_a_difference() {
+fn replaced_rows_and_small_files_are_compacted_away_and_nobody_sees_a_difference() {
     let world = World::filled();
     let lake = world.lake("lake");
     for round in 0..90 {
