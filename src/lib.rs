@@ -11,6 +11,8 @@ pub mod lake;
 pub mod measure;
 pub mod model;
 pub mod plain;
+#[cfg(feature = "replay")]
+pub mod replay;
 #[cfg(feature = "audit")]
 pub mod report;
 pub mod source;

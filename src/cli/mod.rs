@@ -21,6 +21,8 @@ mod lake;
 mod prefix;
 #[cfg(feature = "audit")]
 mod query;
+#[cfg(feature = "replay")]
+mod record;
 mod schema;
 #[cfg(feature = "audit")]
 mod sql;
@@ -63,6 +65,8 @@ enum Command {
     Lake(lake::Args),
     #[cfg(feature = "audit")]
     Query(query::Args),
+    #[cfg(feature = "replay")]
+    Record(record::Args),
     #[cfg(feature = "audit")]
     Sql(sql::Args),
     Schema(schema::Args),
@@ -70,6 +74,11 @@ enum Command {
 
 /// Runs one command. The exit code of an error is [`exit_code`].
 pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
+    // A gate runs whatever state our own configuration is in.
+    #[cfg(feature = "replay")]
+    if let Command::Record(args) = &cli.command {
+        return record::run(args);
+    }
     let lake = match cli.lake {
         Some(folder) => folder,
         None => Config::load(&std::env::current_dir()?)?.lake.unwrap_or_else(|| PathBuf::from(".mechanic/lake")),
@@ -90,6 +99,8 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Lake(args) => lake::run(lake, &args),
         #[cfg(feature = "audit")]
         Command::Query(args) => query::run(lake, &args),
+        #[cfg(feature = "replay")]
+        Command::Record(args) => record::run(&args),
         #[cfg(feature = "audit")]
         Command::Sql(args) => sql::run(lake, &args),
         Command::Schema(args) => schema::run(&args),

@@ -6,12 +6,12 @@
 //! name leave the file only as digests.
 
 use std::collections::HashMap;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::append::{Durable, append_line};
 use super::emit::Emitter;
 use super::lines::{LineReader, Next};
 use super::{Input, Probe, Source};
@@ -65,26 +65,9 @@ impl Label {
     }
 }
 
-/// Appends one line and makes it durable. Makes the file and its folder where they are missing; ends a line that an interrupted
-/// writer left open, so that it cannot swallow this one.
+/// Appends one label and makes it durable.
 pub fn append(path: &Path, label: &Label) -> io::Result<()> {
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    fs::create_dir_all(folder)?;
-    let mut file = OpenOptions::new().create(true).read(true).append(true).open(path)?;
-    let mut line = serde_json::to_vec(label)?;
-    line.push(b'\n');
-    if file.metadata()?.len() > 0 {
-        let mut last = [0];
-        file.seek(SeekFrom::End(-1))?;
-        file.read_exact(&mut last)?;
-        if last != *b"\n" {
-            line.insert(0, b'\n');
-        }
-    }
-    // One write: lines of two writers do not mix.
-    file.write_all(&line)?;
-    file.sync_all()?;
-    File::open(folder)?.sync_all()
+    append_line(path, label, Durable::Yes)
 }
 
 pub struct Labels;
@@ -186,6 +169,9 @@ fn emit(label: &Label, bytes: &[u8], number: i64, seen: &mut HashMap<String, i64
 
 #[cfg(test)]
 mod tests {
+    use std::fs::{self, OpenOptions};
+    use std::io::Write;
+
     use super::*;
     use crate::source::emit::{Collect, Facts, Summary};
     use crate::source::{claim, head_of, read_file};

@@ -1,5 +1,6 @@
 //! Owns the sources: each turns one vendor's files into records. Nothing above this part knows a vendor's field.
 
+pub mod append;
 pub mod claude_code;
 pub mod copilot_cli;
 pub mod declarations;
@@ -16,6 +17,7 @@ pub mod lenient;
 pub mod lines;
 pub mod open;
 pub mod quote;
+pub mod recorded;
 pub mod redact;
 pub mod repair;
 pub mod reviewer;
@@ -150,6 +152,7 @@ pub fn all() -> &'static [&'static dyn Source] {
     &[
         &git::GitSource,
         &labels::Labels,
+        &recorded::RecordedRuns,
         &delivery_harness::LifecycleTrace,
         &delivery_harness::FeatureList,
         &delivery_harness::Progress,

@@ -12,5 +12,6 @@ mod links;
 mod order;
 mod readers;
 mod real;
+mod record;
 mod support;
 mod truth;

@@ -58,6 +58,7 @@ pub fn discover(folder: &Path, config: &Config, homes: &Homes, all_projects: boo
     for top in &tops.all {
         add("delivery traces", top.join(".copilot-tracking/issues"));
         add("review gate", top.join(".copilot-tracking/review-gate"));
+        add("recorded gate runs", top.join(".mechanic").join(crate::source::recorded::FILE_NAME));
     }
     for (what, path) in sessions::claude(&tops, homes, all_projects).into_iter().chain(sessions::copilot(&tops, homes, all_projects)) {
         add(what, path);
