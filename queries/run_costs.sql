@@ -1,6 +1,6 @@
 -- name: run_costs
 -- title: What every run cost
--- doc: One row a run: time, its split (gate + human + tool + model + idle + unrecorded = elapsed), contexts, tokens and price.
+-- doc: One row a run: time, its split (gate + human + tool + model + idle + unrecorded = elapsed), contexts, tokens and price. Tokens and price are a lower bound of the bill: logs leave out requests the agent program makes on its own.
 -- param: since timestamp null Runs that ended at or after this time.
 -- param: until timestamp null Runs that ended before this time.
 -- param: sessions boolean true Whether runs that are no more than one agent session count too.

@@ -1,6 +1,6 @@
 -- name: tokens_by_model
 -- title: Tokens and price by model
--- doc: One row a model, kind of call and quality of the output counter. A placeholder (lower_bound) is never priced as exact.
+-- doc: One row a model, kind of call and quality of the output counter. A placeholder (lower_bound) is never priced as exact. Sums are a lower bound of the bill: logs leave out requests the agent program makes on its own.
 -- param: since timestamp null Runs that ended at or after this time.
 -- param: until timestamp null Runs that ended before this time.
 -- param: sessions boolean true Whether runs that are no more than one agent session count too.

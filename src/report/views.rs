@@ -480,7 +480,7 @@ fn models(answers: &Answers) -> View {
     View {
         id: "models",
         title: "Tokens by model",
-        note: "Each call counted once, however many lines and files repeat it. A counter that is only a placeholder is a lower bound and never priced as exact.",
+        note: "Each call counted once, however many lines and files repeat it. A counter that is only a placeholder is a lower bound and never priced as exact. Sums are a lower bound of the bill: logs leave out requests the agent program makes on its own.",
         file: "tokens_by_model".to_owned(),
         columns: vec![
             word("Model", ""),
