@@ -6,6 +6,7 @@ mod encounters;
 mod episodes;
 mod facts;
 mod frame;
+mod last_calls;
 mod link;
 mod marks;
 mod problems;
@@ -36,7 +37,7 @@ use crate::model::time::Ts;
 use crate::model::vocabulary::DecisionKind;
 
 /// Raised whenever the same facts would give other derived rows.
-const VERSION: &str = "1";
+const VERSION: &str = "2";
 
 /// Why the derived tables could not be brought up to date.
 #[derive(Debug, thiserror::Error)]
@@ -93,7 +94,8 @@ pub fn derive(mut facts: Viewed, mut rules: Rulebook) -> Result<Derived, Attribu
         .iter()
         .filter_map(|c| Some((c.context_id.clone(), links.run_id_of(&c.native_run_key, &c.source_id)?.to_owned())))
         .collect();
-    let calls = calls::merge(&facts.model_call_copies, &facts.paths(), &run_of_context);
+    let mut calls = calls::merge(&facts.model_call_copies, &facts.paths(), &run_of_context);
+    last_calls::complete(&mut calls, &facts.contexts, &facts.tool_calls);
     let marks = marks::mark(&facts.gate_runs, &links, &rules);
     facts.gate_runs = marks.apply(std::mem::take(&mut facts.gate_runs));
     facts.findings = marks.apply_to_findings(std::mem::take(&mut facts.findings));

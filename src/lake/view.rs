@@ -5,12 +5,11 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, RecordBatch, StringArray, TimestampMicrosecondArray, UInt32Array};
 use arrow::compute::{concat_batches, take, take_record_batch};
-use arrow::datatypes::DataType;
 use arrow::error::ArrowError;
 use arrow::row::{RowConverter, Rows, SortField};
 
 use crate::model::record::{Layer, Record, TableDef};
-use crate::model::sessions::Context;
+use crate::model::sessions::{CONTEXT_TOLD_TOGETHER, Context};
 
 /// One row a key: of copies the one with the least (source path, line). Rows are sorted by key, then path, line, source and content, so
 /// that the result depends on the rows alone, never on the order they came in.
@@ -46,8 +45,8 @@ fn rows_of(columns: &[ArrayRef]) -> Result<Rows, ArrowError> {
     RowConverter::new(fields)?.convert_columns(columns)
 }
 
-/// Copies of a context are windows on one thing: it began with the earliest and ended with the latest, and its role is what the
-/// first copy says that says anything.
+/// Copies of a context are windows on one thing: it began with the earliest and ended with the latest; its role, its total and its
+/// compactions are what the first copy says that says anything.
 fn merge_contexts(shown: RecordBatch, all: &RecordBatch, copies: &[&[u32]]) -> Result<RecordBatch, ArrowError> {
     let times = |name: &str| all.column_by_name(name).and_then(|c| c.as_any().downcast_ref::<TimestampMicrosecondArray>());
     let of = |array: &TimestampMicrosecondArray, rows: &[u32]| -> Vec<i64> {
@@ -69,12 +68,12 @@ fn merge_contexts(shown: RecordBatch, all: &RecordBatch, copies: &[&[u32]]) -> R
         let merged: TimestampMicrosecondArray = copies.iter().map(|c| of(ends, c).into_iter().max()).collect();
         replace("ended_at", Arc::new(merged.with_timezone("UTC")));
     }
-    if let Some(role) = all.column_by_name("role") {
-        let said = |c: &&[u32]| c.iter().copied().find(|r| !role.is_null(*r as usize)).or(c.first().copied());
+    for (told_by, names) in CONTEXT_TOLD_TOGETHER {
+        let Some(telling) = all.column_by_name(told_by) else { continue };
+        let said = |c: &&[u32]| c.iter().copied().find(|r| !telling.is_null(*r as usize)).or(c.first().copied());
         let from: UInt32Array = copies.iter().map(said).collect();
-        for name in ["role", "role_basis"] {
+        for name in names {
             if let Some(column) = all.column_by_name(name) {
-                debug_assert_eq!(column.data_type(), &DataType::Utf8);
                 replace(name, take(column, &from, None)?);
             }
         }
@@ -87,6 +86,7 @@ mod tests {
     use super::*;
     use crate::model::sources::Warning;
     use crate::model::time::Ts;
+    use crate::model::vocabulary::TokenBasis;
 
     fn context(id: &str, source: &str, line: i64, span: (i64, i64), role: Option<&str>) -> Context {
         Context {
@@ -132,6 +132,22 @@ mod tests {
         assert_eq!(seen[0].role.as_deref(), Some("other"));
         let turned: Vec<Context> = rows.iter().rev().cloned().collect();
         assert_eq!(shown(&turned), seen);
+    }
+
+    #[test]
+    fn a_sub_agents_total_comes_from_its_parents_file_and_its_compactions_from_its_own_in_any_order_of_paths() {
+        let mut parents = context("c", "s2", 7, (5, 40), Some("reviewer"));
+        (parents.producer_total_tokens, parents.token_basis) = (Some(900), Some(TokenBasis::LastCallOnly));
+        let mut own = context("c", "s1", 1, (10, 20), None);
+        (own.n_compactions, own.token_basis) = (Some(2), Some(TokenBasis::SumOfCalls));
+        for swapped in [false, true] {
+            let (a, b) = if swapped { ("s2", "s1") } else { ("s1", "s2") };
+            let rows = [Context { source_id: a.into(), ..own.clone() }, Context { source_id: b.into(), ..parents.clone() }];
+            let seen = shown(&rows);
+            assert_eq!(seen.len(), 1);
+            let told = (seen[0].producer_total_tokens, seen[0].token_basis, seen[0].n_compactions);
+            assert_eq!(told, (Some(900), Some(TokenBasis::LastCallOnly), Some(2)));
+        }
     }
 
     #[test]

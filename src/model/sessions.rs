@@ -46,6 +46,14 @@ record! {
     }
 }
 
+/// Columns of a context that come from the first copy whose first of them is known, not from the copy shown: a sub-agent's role and
+/// total are told by its parent's file, its compactions by its own.
+pub const CONTEXT_TOLD_TOGETHER: [(&str, &[&str]); 3] = [
+    ("role", &["role", "role_basis"]),
+    ("producer_total_tokens", &["producer_total_tokens", "token_basis"]),
+    ("n_compactions", &["n_compactions"]),
+];
+
 record! {
     /// One file's copy of one API call. Counters follow one habit whatever the vendor's: `input_tokens` is fresh input, cache excluded.
     ModelCallCopy = "model_call_copies", Fact, key "" {

@@ -8,6 +8,7 @@ use super::{SqlError, Tables};
 use crate::model;
 use crate::model::cell::Kind;
 use crate::model::record::{ColumnDef, Layer, TableDef};
+use crate::model::sessions::CONTEXT_TOLD_TOGETHER;
 
 /// How a relation comes to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,17 +122,18 @@ fn newest_source(def: &TableDef, raw: &str) -> String {
     )
 }
 
-/// One row a context: its copies are windows on one thing, so it starts with the earliest, ends with the latest and has the first role any
-/// of them knows; the rest is what the copy with the least (path, line) says.
+/// One row a context: its copies are windows on one thing, so it starts with the earliest, ends with the latest and has the first role,
+/// total and compactions any of them knows; the rest is what the copy with the least (path, line) says.
 fn widest(def: &TableDef) -> String {
-    let columns = def.columns.iter().map(|c| match c.name {
-        name if name == def.key => format!("\"{name}\""),
-        "started_at" => "min(started_at) AS started_at".to_owned(),
-        "ended_at" => "max(ended_at) AS ended_at".to_owned(),
-        name @ ("role" | "role_basis") => {
-            format!("coalesce(min_by(copy, place) FILTER (WHERE role IS NOT NULL), min_by(copy, place)).{name} AS {name}")
+    let told_by = |name: &str| CONTEXT_TOLD_TOGETHER.iter().find(|(_, names)| names.contains(&name)).map(|(by, _)| *by);
+    let columns = def.columns.iter().map(|c| match (c.name, told_by(c.name)) {
+        (name, _) if name == def.key => format!("\"{name}\""),
+        ("started_at", _) => "min(started_at) AS started_at".to_owned(),
+        ("ended_at", _) => "max(ended_at) AS ended_at".to_owned(),
+        (name, Some(by)) => {
+            format!("coalesce(min_by(copy, place) FILTER (WHERE {by} IS NOT NULL), min_by(copy, place)).{name} AS {name}")
         }
-        name => format!("min_by(copy, place).\"{name}\" AS \"{name}\""),
+        (name, None) => format!("min_by(copy, place).\"{name}\" AS \"{name}\""),
     });
     by_place(def, columns.collect(), "c.*, c AS copy")
 }

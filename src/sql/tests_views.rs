@@ -3,7 +3,7 @@
 use super::testing::{World, lines};
 use crate::measure::sample::{self, context, gate, gate_run, tool_call};
 use crate::model::derived::GateRunMark;
-use crate::model::vocabulary::{About, ExposureBasis, Purpose, RoleBasis, Verdict};
+use crate::model::vocabulary::{About, ExposureBasis, Purpose, RoleBasis, TokenBasis, Verdict};
 
 fn two_sources() -> World {
     let mut world = World::new();
@@ -64,6 +64,18 @@ fn a_context_starts_at_its_earliest_ends_at_its_latest_and_has_the_first_known_r
         lines(&answer, &["started_at", "ended_at", "role", "role_basis", "source_id"]),
         ["2026-11-02T00:01:00Z|2026-11-02T00:09:00Z|reviewer|name|a"]
     );
+}
+
+#[test]
+fn a_contexts_total_and_its_compactions_are_told_by_the_copies_that_know_them() {
+    let mut world = two_sources();
+    let (mut own, mut parents) = (context("c", None), context("c", None));
+    (own.n_compactions, own.token_basis) = (Some(2), Some(TokenBasis::SumOfCalls));
+    parents.source_id = "b".into();
+    (parents.producer_total_tokens, parents.token_basis) = (Some(900), Some(TokenBasis::LastCallOnly));
+    world.put(1, &[own, parents]);
+    let answer = world.engine().select("SELECT producer_total_tokens, token_basis, n_compactions, source_id FROM contexts").unwrap();
+    assert_eq!(lines(&answer, &["producer_total_tokens", "token_basis", "n_compactions", "source_id"]), ["900|last_call_only|2|a"]);
 }
 
 #[test]
