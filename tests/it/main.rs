@@ -1,6 +1,7 @@
 //! The one integration-test binary: each module is one promise of the program, checked through the binary.
 
 mod audit;
+mod bug_log;
 mod cli;
 mod crash;
 mod damage;
