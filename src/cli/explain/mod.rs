@@ -17,8 +17,8 @@ use serde_json::Value;
 use super::sql::{open_engine, usage};
 use super::{Usage, prefix, print};
 use crate::lake::Lake;
-use crate::sql::{Answer, Limits};
 use crate::sql::render::text_of;
+use crate::sql::{Answer, Limits};
 use chain::Link;
 use evidence::Evidence;
 
