@@ -8,7 +8,8 @@
 -- column: n_runs Runs.
 -- column: elapsed_median_ms Median elapsed time.
 -- column: active_median_ms Median active time.
--- column: n_timed Runs whose times are known.
+-- column: n_timed Runs whose elapsed time is known.
+-- column: n_active_known Runs whose active time is known.
 -- column: n_runs_observing Runs whose sources record verdicts: the coverage of the problem columns.
 -- column: n_problems Product problems. NULL, as the three columns after it: no source of the runs records verdicts.
 -- column: n_first_stops_enforced Product problems stopped by a refusal.
@@ -19,7 +20,7 @@ WITH p AS (
     FROM problems WHERE product_problem(about, human, label) GROUP BY run_id
 )
 SELECT r.model, count(*) AS n_runs, quantile_disc(r.elapsed_ms, 0.5) AS elapsed_median_ms, quantile_disc(r.active_ms, 0.5) AS active_median_ms,
-    count(r.elapsed_ms) AS n_timed, count(*) FILTER (WHERE list_contains(r.observes, 'verdicts')) AS n_runs_observing,
+    count(r.elapsed_ms) AS n_timed, count(r.active_ms) AS n_active_known, count(*) FILTER (WHERE list_contains(r.observes, 'verdicts')) AS n_runs_observing,
     big(zero_if_observed(sum(p.n), n_runs_observing)) AS n_problems,
     big(zero_if_observed(sum(p.enforced), n_runs_observing)) AS n_first_stops_enforced,
     big(zero_if_observed(sum(p.acted_on), n_runs_observing)) AS n_first_stops_acted_on,

@@ -14,11 +14,14 @@
 -- column: model_ms Model.
 -- column: idle_ms Gaps over 30 minutes.
 -- column: unrecorded_ms Gaps in runs no session log covers.
+-- column: n_with_gate Runs whose gate time is recorded.
+-- column: n_with_human Runs whose waits are recorded.
+-- column: n_with_tool Runs whose tool time is recorded.
 -- column: n_with_model Runs whose model time is recorded: the coverage of the split.
 SELECT r.week, count(*) AS n_runs, big(sum(t.elapsed_us) // 1000) AS elapsed_ms,
     big(sum(t.gate_us) // 1000) AS gate_ms, big(sum(t.human_us) // 1000) AS human_ms, big(sum(t.tool_us) // 1000) AS tool_ms,
     big(sum(t.model_us) // 1000) AS model_ms, big(sum(t.idle_us) // 1000) AS idle_ms, big(sum(t.unrecorded_us) // 1000) AS unrecorded_ms,
-    count(t.model_us) AS n_with_model
+    count(t.gate_us) AS n_with_gate, count(t.human_us) AS n_with_human, count(t.tool_us) AS n_with_tool, count(t.model_us) AS n_with_model
 FROM runs_by_week($since, $until, $sessions, $tz) r JOIN run_time t ON t.run_id = r.run_id
 GROUP BY r.week
 ORDER BY r.week

@@ -334,6 +334,40 @@ fn weekly_trend_has_a_row_a_week_in_which_runs_ended() {
 }
 
 #[test]
+fn every_sum_and_median_of_weeks_and_cohorts_carries_how_many_rows_it_rests_on() {
+    // r1: 9 gate runs; 4 calls, of which one has a placeholder for its output. r2 records no call. r3 records no gate run; its one call has
+    // no price.
+    assert_eq!(
+        all(
+            "weekly_trend",
+            &[
+                "week",
+                "n_runs",
+                "n_outcome_known",
+                "n_timed",
+                "n_active_known",
+                "n_runs_recording_gates",
+                "n_gate_runs_timed",
+                "n_calls",
+                "n_output_known",
+                "n_in_nano_usd",
+                "n_in_nano_usd_lower_bound"
+            ]
+        ),
+        ["2026-W45|1|1|1|1|1|9|4|4|3|1", "2026-W46|2|0|2|2|1|2|1|1|0|0"]
+    );
+    assert_eq!(
+        all("cohorts", &["harness_version", "n_ended", "n_timed", "n_runs_recording_gates", "n_calls", "n_output_known"]),
+        ["1.0|1|1|1|4|4", "1.1|1|1|1||", "|1|1|0|1|1"]
+    );
+    assert_eq!(all("models", &["model", "n_timed", "n_active_known"]), ["claude-opus-4-5-20251101|1|1", "mystery-1|1|1", "|1|1"]);
+    assert_eq!(
+        all("time_shares", &["week", "n_runs", "n_with_gate", "n_with_human", "n_with_tool", "n_with_model"]),
+        ["2026-W45|1|1|1|1|1", "2026-W46|2|1|1|0|1"]
+    );
+}
+
+#[test]
 fn first_stops_keep_enforced_and_acted_on_apart() {
     assert_eq!(
         all("first_stops", &["gate_id", "severity", "stop_basis", "n_problems", "n_runs"]),
