@@ -171,6 +171,7 @@ fn by_embedded(statement: &str) -> Duration {
 fn by_python(python: &OsStr, statement: &str) -> Duration {
     const RUN: &str = "import duckdb, sys, time
 duck = duckdb.connect(config={'threads': int(sys.argv[2])})
+duck.execute('set enable_progress_bar = false')
 begun = time.perf_counter()
 duck.execute(sys.argv[1])
 print(time.perf_counter() - begun)";
