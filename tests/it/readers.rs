@@ -92,9 +92,9 @@ fn assert_read_alike(scratch: &Scratch, at_least: usize) {
     let output = Command::new(std::env::var_os("MECHANIC_PYTHON").unwrap()).args(["-c", READ]).arg(scratch.lake()).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let read = csv_rows(&String::from_utf8(output.stdout).unwrap());
-    let mut by_table: BTreeMap<&str, Vec<(&str, (&str, &str))>> = BTreeMap::new();
+    let mut by_table: BTreeMap<&str, Vec<(&str, [&str; 2])>> = BTreeMap::new();
     for row in &read {
-        by_table.entry(&row["table"]).or_default().push((&row["reader"], (&row["n"], &row["lines"])));
+        by_table.entry(&row["table"]).or_default().push((&row["reader"], [&row["n"], &row["lines"]]));
     }
     let ours = ours(scratch);
     assert!(Path::new(&scratch.lake()).join("gate_runs/_delta_log").is_dir());
@@ -105,7 +105,7 @@ fn assert_read_alike(scratch: &Scratch, at_least: usize) {
         };
         assert!(n == "0" || readers.len() == 4, "{table}: {readers:?}");
         // The table of sources keeps the rows of earlier ingests of a file; the newest counts.
-        for (reader, (their_n, their_lines)) in readers.iter().filter(|_| table != "sources") {
+        for (reader, [their_n, their_lines]) in readers.iter().filter(|_| table != "sources") {
             let lines = if n == "0" { their_lines } else { lines.as_str() };
             assert_eq!((*their_n, *their_lines), (n.as_str(), lines), "{table} read by {reader}");
         }
