@@ -1,5 +1,6 @@
-//! Owns `gate_run_marks`: what only other rows tell of a gate run. A span that a test leaked into the trace, and a review that a
-//! sub-agent's own log reports while its parent's log knows who it was and how long it took.
+//! Owns `gate_run_marks`: what only other rows or the user's profile tell of a gate run. A span that a test leaked into the trace, a
+//! review that a sub-agent's own log reports while its parent's log knows who it was and how long it took, a rule that the profile
+//! says is about something else.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -24,36 +25,26 @@ impl Marks {
 
     /// Gate runs with their marks applied, those that another tells better left out.
     pub fn apply(&self, gate_runs: Vec<GateRun>) -> Vec<GateRun> {
-        let by_run: HashMap<&str, &GateRunMark> = self.rows.iter().map(|m| (m.gate_run_id.as_str(), m)).collect();
-        let marked = gate_runs.into_iter().filter_map(|mut run| {
-            if let Some(mark) = by_run.get(run.gate_run_id.as_str()) {
-                if mark.superseded_by.is_some() {
-                    return None;
-                }
-                run.about = mark.about.unwrap_or(run.about);
-                run.verdict = mark.verdict.unwrap_or(run.verdict);
-                run.gate_id = mark.gate_id.clone().unwrap_or(run.gate_id);
-                run.started_at = mark.started_at.or(run.started_at);
-                run.duration_ms = mark.duration_ms.or(run.duration_ms);
-            }
-            Some(run)
-        });
-        marked.collect()
+        let by_run = self.by_run();
+        let finally = |run: GateRun| match by_run.get(run.gate_run_id.as_str()) {
+            Some(mark) => mark.apply(run),
+            None => Some(run),
+        };
+        gate_runs.into_iter().filter_map(finally).collect()
     }
 
     /// Findings under their final gate. Those of a gate run that was left out are left out with it.
     pub fn apply_to_findings(&self, findings: Vec<Finding>) -> Vec<Finding> {
-        let by_run: HashMap<&str, &GateRunMark> = self.rows.iter().map(|m| (m.gate_run_id.as_str(), m)).collect();
-        let marked = findings.into_iter().filter_map(|mut finding| {
-            if let Some(mark) = by_run.get(finding.gate_run_id.as_str()) {
-                if mark.superseded_by.is_some() {
-                    return None;
-                }
-                finding.gate_id = mark.gate_id.clone().unwrap_or(finding.gate_id);
-            }
-            Some(finding)
-        });
-        marked.collect()
+        let by_run = self.by_run();
+        let finally = |finding: Finding| match by_run.get(finding.gate_run_id.as_str()) {
+            Some(mark) => mark.apply_to_finding(finding),
+            None => Some(finding),
+        };
+        findings.into_iter().filter_map(finally).collect()
+    }
+
+    fn by_run(&self) -> HashMap<&str, &GateRunMark> {
+        self.rows.iter().map(|m| (m.gate_run_id.as_str(), m)).collect()
     }
 }
 
@@ -61,6 +52,8 @@ fn row(gate_run_id: &str, reason: &str) -> GateRunMark {
     GateRunMark {
         gate_run_id: gate_run_id.to_owned(),
         about: None,
+        enforcement: None,
+        stop_unknown: None,
         verdict: None,
         gate_id: None,
         started_at: None,
@@ -74,6 +67,7 @@ pub fn mark(gate_runs: &[GateRun], links: &Links, rules: &Rulebook) -> Marks {
     let mut marks = Marks::default();
     leaks(gate_runs, links, rules, &mut marks);
     reports(gate_runs, &mut marks);
+    profile(gate_runs, rules, &mut marks);
     marks.rows.sort_by(|a, b| a.gate_run_id.cmp(&b.gate_run_id));
     marks
 }
@@ -132,5 +126,25 @@ fn reports(gate_runs: &[GateRun], marks: &mut Marks) {
                 .rows
                 .push(GateRunMark { superseded_by: Some(report.gate_run_id.clone()), ..row(&round.gate_run_id, "told_by_its_sub_agent") });
         }
+    }
+}
+
+/// What the user's profile says of a rule otherwise than the built-in one its runs were read under. A leaked span stays one.
+fn profile(gate_runs: &[GateRun], rules: &Rulebook, marks: &mut Marks) {
+    if rules.overrides.is_empty() {
+        return;
+    }
+    let mut at: HashMap<String, usize> = marks.rows.iter().enumerate().map(|(at, m)| (m.gate_run_id.clone(), at)).collect();
+    for run in gate_runs {
+        let Some(change) = rules.overrides.of_run(run) else { continue };
+        let at = *at.entry(run.gate_run_id.clone()).or_insert_with(|| {
+            marks.rows.push(row(&run.gate_run_id, ""));
+            marks.rows.len() - 1
+        });
+        let mark = &mut marks.rows[at];
+        mark.about = mark.about.or(change.about);
+        mark.enforcement = change.enforcement;
+        mark.stop_unknown = change.stop_unknown;
+        mark.reason.push_str(if mark.reason.is_empty() { "profile" } else { ",profile" });
     }
 }

@@ -9,6 +9,7 @@ mod frame;
 mod last_calls;
 mod link;
 mod marks;
+mod overrides;
 mod problems;
 mod rulebook;
 mod runs;
@@ -28,7 +29,7 @@ pub use rulebook::Rulebook;
 
 use crate::lake::{Lake, LakeError};
 use crate::model::decisions::Decision;
-use crate::model::derived::{GateProblem, GateRunMark, ModelCall, Problem, Run, RunMember, TreeState};
+use crate::model::derived::{GateMark, GateProblem, GateRunMark, ModelCall, Problem, Run, RunMember, TreeState};
 use crate::model::gate_runs::GateRun;
 use crate::model::id::stable_id;
 use crate::model::record::Record;
@@ -58,6 +59,7 @@ pub struct Derived {
     pub model_calls: Vec<ModelCall>,
     pub tree_states: Vec<TreeState>,
     pub gate_run_marks: Vec<GateRunMark>,
+    pub gate_marks: Vec<GateMark>,
     pub problems: Vec<Problem>,
     pub gate_problem: Vec<GateProblem>,
 }
@@ -77,6 +79,7 @@ pub fn refresh(lake: &Lake, rules: &Rulebook) -> Result<bool, AttributeError> {
             (ModelCall::TABLE, vec![ModelCall::to_batch(&derived.model_calls)?]),
             (TreeState::TABLE, vec![TreeState::to_batch(&derived.tree_states)?]),
             (GateRunMark::TABLE, vec![GateRunMark::to_batch(&derived.gate_run_marks)?]),
+            (GateMark::TABLE, vec![GateMark::to_batch(&derived.gate_marks)?]),
             (Problem::TABLE, vec![Problem::to_batch(&derived.problems)?]),
             (GateProblem::TABLE, vec![GateProblem::to_batch(&derived.gate_problem)?]),
         ],
@@ -87,6 +90,10 @@ pub fn refresh(lake: &Lake, rules: &Rulebook) -> Result<bool, AttributeError> {
 
 /// Derives everything from facts as viewed. The order of the facts does not matter.
 pub fn derive(mut facts: Viewed, mut rules: Rulebook) -> Result<Derived, AttributeError> {
+    let gate_marks = rules.overrides.gate_marks();
+    for mark in &gate_marks {
+        facts.gates.iter_mut().filter(|g| g.gate_id == mark.gate_id).for_each(|g| mark.apply(g));
+    }
     rules.add_gates(&facts.gates);
     let links = link::link(&facts);
     let run_of_context: HashMap<String, String> = facts
@@ -103,7 +110,7 @@ pub fn derive(mut facts: Viewed, mut rules: Rulebook) -> Result<Derived, Attribu
     let (runs, run_members) = runs::runs(facts, &links, &calls, &rules, &marks)?;
     let gathered = Gathered::new(facts, &links, &marks, &rules, &run_of_context, &calls)?;
     let parts: Vec<(Vec<TreeState>, Vec<Problem>, Vec<GateProblem>)> = runs.par_iter().map(|run| gathered.of_run(run, &rules)).collect();
-    let mut derived = Derived { runs, run_members, model_calls: calls, gate_run_marks: marks.rows, ..Derived::default() };
+    let mut derived = Derived { runs, run_members, model_calls: calls, gate_run_marks: marks.rows, gate_marks, ..Derived::default() };
     for (states, problems, met) in parts {
         derived.tree_states.extend(states);
         derived.problems.extend(problems);

@@ -78,7 +78,7 @@ fn problem(episode: &Episode<'_>, stops: &[Stop], evidence: &RunEvidence<'_>, ea
     let stopped_at = first_stop.and_then(|(_, s)| timeline.events[s.event].effective);
     let findings = || episode.reports.iter().map(|r| r.finding);
     let label = findings().find_map(|f| evidence.labels.get(f.finding_id.as_str())).map(|l| (*l).to_owned());
-    let about = about(episode, timeline);
+    let about = about(episode);
     let basis = episode.basis.as_str();
     Problem {
         problem_id: stable_id(&["problem", &run.run_id, &episode.fingerprint, basis, &first.finding.finding_id]),
@@ -122,12 +122,8 @@ fn rule_of(episode: &Episode<'_>, event: usize) -> Option<String> {
 }
 
 /// Product if any report is. A leaked report is about what its mark says, whatever the finding says of itself.
-fn about(episode: &Episode<'_>, timeline: &Timeline<'_>) -> About {
-    let of = |report: &super::episodes::Report<'_>| {
-        let event = &timeline.events[report.event];
-        if event.foreign { event.about } else { report.finding.about }
-    };
-    episode.reports.iter().map(of).min().unwrap_or(About::Product)
+fn about(episode: &Episode<'_>) -> About {
+    episode.reports.iter().map(|r| r.finding.about).min().unwrap_or(About::Product)
 }
 
 /// First seen after the run's work was merged.

@@ -1,9 +1,12 @@
 //! Owns the derived tables of attribution: runs, their members, calls counted once, tree states, marks, problems and how each gate met them.
 
+use super::gate_runs::{Finding, GateRun};
+use super::gates::Gate;
 use super::record::record;
 use super::time::Ts;
 use super::vocabulary::{
-    About, CallKind, Disposition, Encounter, LinkBasis, MissBasis, OrderBasis, Quality, RunBasis, Severity, StopBasis, Verdict,
+    About, CallKind, Disposition, Encounter, GateKind, LinkBasis, MissBasis, Mode, OrderBasis, Purpose, Quality, RunBasis, Severity,
+    StopBasis, Verdict,
 };
 
 record! {
@@ -129,12 +132,16 @@ record! {
 }
 
 record! {
-    /// What only later lines or other files tell of a gate run; the views `gate_runs` and `findings` show the result.
+    /// What only later lines, other files or the user's profile tell of a gate run; the views `gate_runs` and `findings` show the result.
     GateRunMark = "gate_run_marks", Derived, key "gate_run_id" {
         /// The gate run.
         gate_run_id: String,
-        /// Final `about`. NULL: as recorded.
+        /// Final `about`, of the gate run and of what it found. NULL: as recorded.
         about: Option<About>,
+        /// Final `enforcement`. NULL: as recorded.
+        enforcement: Option<Mode>,
+        /// Whether `stopped_work` was concluded from a mode that no longer holds: it is unknown then. NULL: as recorded.
+        stop_unknown: Option<bool>,
         /// Final verdict. NULL: as recorded.
         verdict: Option<Verdict>,
         /// Final gate: a sub-agent's own log does not say what kind of agent it is. NULL: as recorded.
@@ -145,8 +152,92 @@ record! {
         duration_ms: Option<i64>,
         /// The gate run that tells the same run better: the view leaves this one out. NULL: none.
         superseded_by: Option<String>,
-        /// Why (`leaked_span`, `reported_by_its_sub_agent`, `told_by_its_sub_agent`).
+        /// Why (`leaked_span`, `profile`, `reported_by_its_sub_agent`, `told_by_its_sub_agent`), several separated by commas.
         reason: String,
+    }
+}
+
+impl GateRunMark {
+    /// The gate run as it finally stands. `None`: another gate run tells it better.
+    pub fn apply(&self, mut run: GateRun) -> Option<GateRun> {
+        if self.superseded_by.is_some() {
+            return None;
+        }
+        run.about = self.about.unwrap_or(run.about);
+        run.enforcement = self.enforcement.or(run.enforcement);
+        run.stopped_work = run.stopped_work.filter(|_| self.stop_unknown != Some(true));
+        run.verdict = self.verdict.unwrap_or(run.verdict);
+        run.gate_id = self.gate_id.clone().unwrap_or(run.gate_id);
+        run.started_at = self.started_at.or(run.started_at);
+        run.duration_ms = self.duration_ms.or(run.duration_ms);
+        Some(run)
+    }
+
+    /// What the gate run found, as it finally stands. `None`: it is left out with the gate run.
+    pub fn apply_to_finding(&self, mut finding: Finding) -> Option<Finding> {
+        if self.superseded_by.is_some() {
+            return None;
+        }
+        finding.about = self.about.unwrap_or(finding.about);
+        finding.gate_id = self.gate_id.clone().unwrap_or(finding.gate_id);
+        Some(finding)
+    }
+}
+
+record! {
+    /// What the user's profile says of a gate otherwise than the built-in one; the view `gates` shows the result.
+    GateMark = "gate_marks", Derived, key "gate_id" {
+        /// The gate.
+        gate_id: String,
+        /// Final purpose. NULL: as recorded.
+        purpose: Option<Purpose>,
+        /// Final kind. NULL: as recorded.
+        kind: Option<GateKind>,
+        /// Final mode. NULL: as recorded.
+        mode: Option<Mode>,
+        /// Final order. NULL: as recorded.
+        gate_order: Option<i64>,
+        /// Final `irreversible`. NULL: as recorded.
+        irreversible: Option<bool>,
+        /// Final `pinned`. NULL: as recorded.
+        pinned: Option<bool>,
+        /// Final `pass_recorded`, unless its own record shows a pass. NULL: as recorded.
+        pass_recorded: Option<bool>,
+        /// Final `covers`. NULL: as recorded.
+        covers: Option<Vec<String>>,
+        /// Final aliases. NULL: as recorded.
+        aliases: Option<Vec<String>>,
+    }
+}
+
+impl GateMark {
+    /// A mark that changes nothing yet.
+    pub fn of(gate_id: &str) -> GateMark {
+        GateMark {
+            gate_id: gate_id.to_owned(),
+            purpose: None,
+            kind: None,
+            mode: None,
+            gate_order: None,
+            irreversible: None,
+            pinned: None,
+            pass_recorded: None,
+            covers: None,
+            aliases: None,
+        }
+    }
+
+    /// Lays it over the gate.
+    pub fn apply(&self, gate: &mut Gate) {
+        gate.purpose = self.purpose.unwrap_or(gate.purpose);
+        gate.kind = self.kind.or(gate.kind);
+        gate.mode = self.mode.or(gate.mode);
+        gate.gate_order = self.gate_order.or(gate.gate_order);
+        gate.irreversible = self.irreversible.or(gate.irreversible);
+        gate.pinned = self.pinned.or(gate.pinned);
+        gate.pass_recorded = self.pass_recorded.or(gate.pass_recorded);
+        gate.covers = self.covers.clone().or(gate.covers.take());
+        gate.aliases = self.aliases.clone().or(gate.aliases.take());
     }
 }
 

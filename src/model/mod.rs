@@ -42,6 +42,7 @@ pub const DERIVED_TABLES: &[&TableDef] = &[
     derived::ModelCall::TABLE,
     derived::TreeState::TABLE,
     derived::GateRunMark::TABLE,
+    derived::GateMark::TABLE,
     derived::Problem::TABLE,
     derived::GateProblem::TABLE,
 ];

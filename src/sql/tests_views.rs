@@ -86,6 +86,8 @@ fn marks_replace_what_the_record_itself_says_of_a_gate_run() {
     let mark = |id: &str, about, verdict, superseded_by: Option<&str>| GateRunMark {
         gate_run_id: id.into(),
         about,
+        enforcement: None,
+        stop_unknown: None,
         verdict,
         gate_id: None,
         started_at: None,

@@ -11,6 +11,7 @@ mod input;
 #[cfg(unix)]
 mod links;
 mod order;
+mod overrides;
 mod readers;
 mod real;
 mod record;

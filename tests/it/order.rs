@@ -51,7 +51,7 @@ fn all_that_is_seen(scratch: &Scratch) -> BTreeMap<String, String> {
     for table in tables(scratch) {
         // What a gate is comes from every file that shows it: its line is one of the file it is shown from.
         let exclude = match table.as_str() {
-            "runs" | "run_members" | "tree_states" | "gate_run_marks" | "gate_problem" => "",
+            "runs" | "run_members" | "tree_states" | "gate_run_marks" | "gate_marks" | "gate_problem" => "",
             "gates" => "exclude (source_id, source_line)",
             "model_calls" => "exclude (source_id, n_copies)",
             _ => "exclude (source_id)",

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::lake::{LakeError, Snapshot};
-use crate::model::derived::{GateProblem, GateRunMark, Problem, Run, RunMember};
+use crate::model::derived::{GateMark, GateProblem, GateRunMark, Problem, Run, RunMember};
 use crate::model::gate_runs::{Finding, GateRun};
 use crate::model::gates::Gate;
 use crate::model::sources::Source;
@@ -35,18 +35,25 @@ impl Evidence {
             gates: snapshot.read_view()?,
             sources: snapshot.read_view::<Source>()?.into_iter().map(|s| (s.source_id.clone(), s)).collect(),
         };
-        evidence.apply(&marks);
+        evidence.apply(&marks, &snapshot.read_view::<GateMark>()?);
         Ok(evidence)
     }
 
-    /// What only later lines or other files tell of a gate run.
-    pub fn apply(&mut self, marks: &[GateRunMark]) {
+    /// What only later lines, other files or the user's profile tell of a gate run or a gate.
+    pub fn apply(&mut self, marks: &[GateRunMark], of_gates: &[GateMark]) {
         let marks: HashMap<&str, &GateRunMark> = marks.iter().map(|m| (m.gate_run_id.as_str(), m)).collect();
-        for run in &mut self.gate_runs {
-            if let Some(mark) = marks.get(run.gate_run_id.as_str()) {
-                run.about = mark.about.unwrap_or(run.about);
-                run.verdict = mark.verdict.unwrap_or(run.verdict);
-            }
+        let finally = |run: GateRun| match marks.get(run.gate_run_id.as_str()) {
+            Some(mark) => mark.apply(run),
+            None => Some(run),
+        };
+        self.gate_runs = std::mem::take(&mut self.gate_runs).into_iter().filter_map(finally).collect();
+        let finally = |finding: Finding| match marks.get(finding.gate_run_id.as_str()) {
+            Some(mark) => mark.apply_to_finding(finding),
+            None => Some(finding),
+        };
+        self.findings = std::mem::take(&mut self.findings).into_iter().filter_map(finally).collect();
+        for mark in of_gates {
+            self.gates.iter_mut().filter(|g| g.gate_id == mark.gate_id).for_each(|g| mark.apply(g));
         }
     }
 

@@ -78,7 +78,7 @@ fn demo() -> Evidence {
         gates: viewed.gates,
         sources: sources.into_iter().map(|s| (s.source_id.clone(), s)).collect(),
     };
-    evidence.apply(&derived.gate_run_marks);
+    evidence.apply(&derived.gate_run_marks, &derived.gate_marks);
     evidence
 }
 
