@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::attribute::facts::Viewed;
+use crate::config::layout::Layout;
 use crate::model::id::stable_id;
 use crate::model::sessions::Context;
 use crate::model::time::Ts;
@@ -46,26 +47,6 @@ impl Links {
     }
 }
 
-/// The part of a path that a delivery's files share: what stands before the tracking or work tree folder, else the folder itself.
-fn root_of(path: &str) -> String {
-    let cut = ["/.worktrees/", "/.copilot-tracking/"].iter().filter_map(|mark| path.find(mark)).min();
-    match cut {
-        Some(at) => path[..at].to_owned(),
-        None => path.rsplit_once('/').map_or(String::new(), |(folder, _)| folder.to_owned()),
-    }
-}
-
-/// The issue a branch or work tree folder names: `feature/issue-97-title`, `.worktrees/issue-97`.
-pub fn task_in(text: &str) -> Option<String> {
-    let at = text.find("issue-")?;
-    if at > 0 && !matches!(text.as_bytes()[at - 1], b'/' | b'-' | b'_') {
-        return None;
-    }
-    let digits: String = text[at + 6..].chars().take_while(char::is_ascii_digit).collect();
-    let digits = digits.trim_start_matches('0');
-    (!digits.is_empty()).then(|| digits.to_owned())
-}
-
 /// What a trace says of one delivery.
 #[derive(Default)]
 struct Traced {
@@ -78,9 +59,10 @@ struct Traced {
     to: Option<Ts>,
 }
 
-pub fn link(facts: &Viewed) -> Links {
+pub fn link(facts: &Viewed, layout: &Layout) -> Links {
     let paths = facts.paths();
-    let mut links = Links { roots: paths.iter().map(|(id, path)| ((*id).to_owned(), root_of(path))).collect(), ..Links::default() };
+    let mut links =
+        Links { roots: paths.iter().map(|(id, path)| ((*id).to_owned(), layout.root_of(path).to_owned())).collect(), ..Links::default() };
     let traced = traces(facts, &links.roots);
     for (key, trace) in &traced {
         links.by_key.insert(key.clone(), links.deliveries.len());
@@ -92,7 +74,7 @@ pub fn link(facts: &Viewed) -> Links {
         });
     }
     records(facts, &traced, &mut links);
-    sessions(facts, &traced, &mut links);
+    sessions(facts, &traced, layout, &mut links);
     links
 }
 
@@ -176,7 +158,7 @@ fn records(facts: &Viewed, traced: &BTreeMap<String, Traced>, links: &mut Links)
     }
 }
 
-fn sessions(facts: &Viewed, traced: &BTreeMap<String, Traced>, links: &mut Links) {
+fn sessions(facts: &Viewed, traced: &BTreeMap<String, Traced>, layout: &Layout, links: &mut Links) {
     let mut by_key: BTreeMap<&str, Vec<&Context>> = BTreeMap::new();
     for context in &facts.contexts {
         by_key.entry(&context.native_run_key).or_default().push(context);
@@ -192,17 +174,17 @@ fn sessions(facts: &Viewed, traced: &BTreeMap<String, Traced>, links: &mut Links
             continue;
         }
         let native = key.strip_prefix("session:").unwrap_or(key);
-        let found = explicit(native, &contexts, traced)
+        let found = explicit(native, &contexts, traced, layout)
             .map(|key| (key, LinkBasis::Explicit))
             .or_else(|| by_trailer(native, &trailers, traced).map(|key| (key, LinkBasis::Trailer)))
-            .or_else(|| by_time(&contexts, traced).map(|key| (key, LinkBasis::TimeWindow)));
+            .or_else(|| by_time(&contexts, traced, layout).map(|key| (key, LinkBasis::TimeWindow)));
         let at = match found.and_then(|(trace, basis)| Some((links.by_key.get(&trace).copied()?, basis))) {
             Some((at, basis)) => {
                 links.deliveries[at].keys.insert(key.to_owned(), basis);
                 at
             }
             None => {
-                let named = contexts.iter().find_map(|c| named_task(c));
+                let named = contexts.iter().find_map(|c| named_task(c, layout));
                 let trailer = trailers.get(native).and_then(|tasks| match tasks.as_slice() {
                     [one] => Some(one.clone()),
                     _ => None,
@@ -221,28 +203,29 @@ fn sessions(facts: &Viewed, traced: &BTreeMap<String, Traced>, links: &mut Links
     }
 }
 
-fn named_task(context: &Context) -> Option<String> {
-    let branch = context.git_branch.as_deref().and_then(task_in);
-    branch.or_else(|| context.cwd.as_deref().filter(|cwd| cwd.contains("/.worktrees/")).and_then(task_in))
+fn named_task(context: &Context, layout: &Layout) -> Option<String> {
+    let branch = context.git_branch.as_deref().and_then(|branch| layout.task_in(branch));
+    let tree = || layout.split_at_worktree(context.cwd.as_deref()?).and_then(|(_, tree)| layout.task_in(tree));
+    branch.or_else(tree)
 }
 
-fn explicit(native: &str, contexts: &[&Context], traced: &BTreeMap<String, Traced>) -> Option<String> {
+fn explicit(native: &str, contexts: &[&Context], traced: &BTreeMap<String, Traced>, layout: &Layout) -> Option<String> {
     if let Some((key, _)) = only(traced.iter().filter(|(_, t)| t.sessions.iter().any(|s| s == native))) {
         return Some(key.clone());
     }
-    let task = contexts.iter().find_map(|c| named_task(c))?;
+    let task = contexts.iter().find_map(|c| named_task(c, layout))?;
     let same_task: Vec<_> = traced.iter().filter(|(_, t)| t.task.as_ref() == Some(&task)).collect();
     let same_branch =
         same_task.iter().filter(|(_, t)| contexts.iter().any(|c| c.git_branch.as_ref().is_some_and(|b| t.branches.contains(b))));
     if let Some((key, _)) = only(same_branch) {
         return Some((*key).clone());
     }
-    let same_repo = same_task.iter().filter(|(_, t)| contexts.iter().any(|c| in_repo(c, t)));
+    let same_repo = same_task.iter().filter(|(_, t)| contexts.iter().any(|c| in_repo(c, t, layout)));
     if let Some((key, _)) = only(same_repo) {
         return Some((*key).clone());
     }
     match same_task.as_slice() {
-        [(key, t)] if contexts.iter().all(|c| !contradicts(c, t)) => Some((*key).clone()),
+        [(key, t)] if contexts.iter().all(|c| !contradicts(c, t, layout)) => Some((*key).clone()),
         _ => None,
     }
 }
@@ -262,8 +245,8 @@ fn repo_name(repo: &str) -> &str {
 }
 
 /// Names by which a context's repository can be known.
-fn context_repos(context: &Context) -> impl Iterator<Item = &str> {
-    let cwd = context.cwd.as_deref().map(|cwd| base_name(cwd.split("/.worktrees/").next().unwrap_or(cwd)));
+fn context_repos<'c>(context: &'c Context, layout: &Layout) -> impl Iterator<Item = &'c str> + use<'c> {
+    let cwd = context.cwd.as_deref().map(|cwd| base_name(layout.split_at_worktree(cwd).map_or(cwd, |(checkout, _)| checkout)));
     context.repo.as_deref().map(repo_name).into_iter().chain(cwd)
 }
 
@@ -271,13 +254,13 @@ fn trace_repos(trace: &Traced) -> impl Iterator<Item = &str> {
     trace.repo.as_deref().map(repo_name).into_iter().chain(Some(base_name(&trace.root)).filter(|name| !name.is_empty()))
 }
 
-fn in_repo(context: &Context, trace: &Traced) -> bool {
-    context_repos(context).any(|name| trace_repos(trace).any(|other| other == name))
+fn in_repo(context: &Context, trace: &Traced, layout: &Layout) -> bool {
+    context_repos(context, layout).any(|name| trace_repos(trace).any(|other| other == name))
 }
 
 /// Both sides name a repository, and they differ.
-fn contradicts(context: &Context, trace: &Traced) -> bool {
-    context_repos(context).next().is_some() && trace.repo.is_some() && !in_repo(context, trace)
+fn contradicts(context: &Context, trace: &Traced, layout: &Layout) -> bool {
+    context_repos(context, layout).next().is_some() && trace.repo.is_some() && !in_repo(context, trace, layout)
 }
 
 fn trailer_tasks(facts: &Viewed) -> HashMap<String, Vec<String>> {
@@ -300,30 +283,9 @@ fn by_trailer(native: &str, trailers: &HashMap<String, Vec<String>>, traced: &BT
     only(traced.iter().filter(|(_, t)| t.task.as_ref().is_some_and(|task| tasks.contains(task)))).map(|(key, _)| key.clone())
 }
 
-fn by_time(contexts: &[&Context], traced: &BTreeMap<String, Traced>) -> Option<String> {
+fn by_time(contexts: &[&Context], traced: &BTreeMap<String, Traced>, layout: &Layout) -> Option<String> {
     let from = contexts.iter().fold(None, |t, c| earlier(t, c.started_at))?;
     let to = contexts.iter().fold(None, |t, c| later(t, c.ended_at))?;
     let overlaps = |t: &Traced| matches!((t.from, t.to), (Some(a), Some(b)) if a <= to && from <= b);
-    only(traced.iter().filter(|(_, t)| overlaps(t) && contexts.iter().any(|c| in_repo(c, t)))).map(|(key, _)| key.clone())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_branch_or_work_tree_names_its_issue() {
-        assert_eq!(task_in("feature/issue-97-trace"), Some("97".into()));
-        assert_eq!(task_in("~/shop/.worktrees/issue-07"), Some("7".into()));
-        assert_eq!(task_in("main"), None);
-        assert_eq!(task_in("feature/tissue-97"), None);
-        assert_eq!(task_in("issue-"), None);
-    }
-
-    #[test]
-    fn files_of_one_issue_share_their_root() {
-        assert_eq!(root_of("~/shop/.copilot-tracking/issues/issue-9/trace.jsonl"), "~/shop");
-        assert_eq!(root_of("~/shop/.worktrees/issue-9/.copilot-tracking/issues/issue-9/feature_list.json"), "~/shop");
-        assert_eq!(root_of("/data/issue-97.trace.jsonl"), "/data");
-    }
+    only(traced.iter().filter(|(_, t)| overlaps(t) && contexts.iter().any(|c| in_repo(c, t, layout)))).map(|(key, _)| key.clone())
 }

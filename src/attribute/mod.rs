@@ -95,7 +95,7 @@ pub fn derive(mut facts: Viewed, mut rules: Rulebook) -> Result<Derived, Attribu
         facts.gates.iter_mut().filter(|g| g.gate_id == mark.gate_id).for_each(|g| mark.apply(g));
     }
     rules.add_gates(&facts.gates);
-    let links = link::link(&facts);
+    let links = link::link(&facts, &rules.layout);
     let run_of_context: HashMap<String, String> = facts
         .contexts
         .iter()

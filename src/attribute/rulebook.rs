@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::overrides::Overrides;
 use crate::config::Config;
+use crate::config::layout::Layout;
 use crate::config::profile::{DELIVERY_HARNESS_NAME, Meaning, Profile};
 use crate::model::gates::Gate;
 use crate::model::id::digest;
@@ -35,6 +36,8 @@ pub struct Rulebook {
     pub finishes: HashSet<RuleKey>,
     /// Rules whose runs name the run's own subject (its pull request).
     pub names_subject: HashSet<RuleKey>,
+    /// Names of folders and branches that tell of deliveries.
+    pub layout: Layout,
     /// Where the user's profile says otherwise than the built-in one.
     pub overrides: Overrides,
 }
@@ -52,6 +55,7 @@ impl Rulebook {
     pub fn from_profiles<'p>(profiles: impl IntoIterator<Item = &'p Profile>) -> Rulebook {
         let mut book = Rulebook::default();
         for profile in profiles {
+            book.layout.add(&profile.layout);
             book.overrides.add(Profile::builtin(&profile.harness).as_ref(), profile);
             for gate in &profile.gates {
                 book.gate_order.insert(gate.id.clone(), gate.order);
@@ -114,7 +118,7 @@ impl Rulebook {
         let sets = [&self.boundary, &self.merges, &self.finishes, &self.names_subject].map(sorted);
         let text =
             format!("{orders:?}{rule_orders:?}{:?}{:?}{covers:?}{:?}{sets:?}", names(&self.human), names(&self.not_control), self.gates_of);
-        digest(format!("{text}{:?}", self.overrides).as_bytes())
+        digest(format!("{text}{:?}{:?}", self.layout, self.overrides).as_bytes())
     }
 
     /// Whether the rule is in the set; gate runs without a rule never are.

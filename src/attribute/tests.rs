@@ -1,6 +1,7 @@
 //! Owns the facts of attribution that hold whatever the source: each test is one rule of DESIGN §2 and §3 on hand-made rows.
 
 use super::*;
+use crate::config::layout::Layout;
 use crate::model::gate_runs::Finding;
 use crate::model::gates::Gate;
 use crate::model::sessions::Context;
@@ -161,6 +162,8 @@ fn rules() -> Rulebook {
     rules.boundary.extend([key("closer", "merge")]);
     rules.merges.extend([key("closer", "merge")]);
     rules.names_subject.insert(key("review", "open"));
+    rules.layout =
+        Layout { tracking: vec![".copilot-tracking".into()], worktrees: vec![".worktrees".into()], task_prefixes: vec!["issue-".into()] };
     rules
 }
 

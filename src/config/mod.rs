@@ -2,6 +2,7 @@
 
 pub mod error;
 pub mod file;
+pub mod layout;
 pub mod prices;
 pub mod profile;
 pub mod version;

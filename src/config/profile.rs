@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Deserializer};
 use toml::{Table, Value};
 
+use super::layout::Layout;
 use super::version::Release;
 use crate::model::time::Ts;
 use crate::model::vocabulary::{About, GateKind, Mode, Purpose};
@@ -19,6 +20,9 @@ pub const DELIVERY_HARNESS_NAME: &str = "agent-delivery-harness";
 #[serde(deny_unknown_fields)]
 pub struct Profile {
     pub harness: String,
+    /// Names of its folders and branches.
+    #[serde(default)]
+    pub layout: Layout,
     #[serde(default, rename = "gate")]
     pub gates: Vec<GateProfile>,
     #[serde(default, rename = "rule")]
@@ -153,8 +157,8 @@ impl Profile {
         Self::from_table(toml::from_str(text)?)
     }
 
-    /// The built-in profile of `harness` with a user's tables laid over it: tables with the same `id`, `name` or `tool` are
-    /// merged key by key, others are added.
+    /// The built-in profile of `harness` with a user's tables laid over it: `layout` and tables with the same `id`, `name` or `tool`
+    /// are merged key by key, others are added.
     pub fn merged(harness: &str, user: &Table) -> Result<Profile, ProfileError> {
         let mut base: Table = match Self::builtin_text(harness) {
             Some(text) => toml::from_str(text)?,
@@ -290,6 +294,7 @@ fn lay_over(base: &mut Table, key: &str, value: &Value) {
                 }
             }
         }
+        (Some(Value::Table(ours)), Value::Table(theirs)) => ours.extend(theirs.clone()),
         _ => {
             base.insert(key.to_owned(), value.clone());
         }
