@@ -86,6 +86,21 @@ fn sensor_evidence_is_green_only_and_says_what_ran_where() {
 }
 
 #[test]
+fn a_row_of_sensor_evidence_changed_after_it_was_written_is_named_by_line_and_stays_a_row() {
+    // The second row says 99 of what the first one's checksum says 41; the third lacks a field of the checksum, the fourth has none.
+    let text = r#"{"schema_version":1,"timestamp":"2026-09-23T10:12:36Z","mode":"pre-review","head":"f0e1dff210a1378ac0e4028c4b0f4e38d98ab747","scope":"full","ran":41,"failed":0,"checksum":"sha256:5b9abc92380a453a4cf5c0d3d252d96d163a720bed91b9ec4f8218dd4a39c128"}
+{"schema_version":1,"timestamp":"2026-09-23T10:12:36Z","mode":"pre-review","head":"f0e1dff210a1378ac0e4028c4b0f4e38d98ab747","scope":"full","ran":99,"failed":0,"checksum":"sha256:5b9abc92380a453a4cf5c0d3d252d96d163a720bed91b9ec4f8218dd4a39c128"}
+{"schema_version":1,"timestamp":"2026-09-23T10:12:36Z","head":"f0e1dff210a1378ac0e4028c4b0f4e38d98ab747","scope":"full","ran":41,"failed":0,"checksum":"sha256:00"}
+{"schema_version":1,"timestamp":"2026-09-23T10:12:36Z","head":"f0e1dff210a1378ac0e4028c4b0f4e38d98ab747","scope":"full","ran":40,"failed":0}
+"#;
+    let (f, summary) = read_as(&SensorEvidence, "issue-07/sensor-evidence.jsonl", text.as_bytes());
+    let warned: Vec<_> = f.warnings.iter().map(|w| (w.kind.as_str(), w.source_line, w.detail.as_deref(), w.count)).collect();
+    assert_eq!(warned, [("checksum_mismatch", Some(2), Some("green row of commit f0e1dff210a1"), 1)]);
+    let ids: std::collections::BTreeSet<_> = f.gate_runs.iter().map(|g| &g.gate_run_id).collect();
+    assert_eq!((summary.quarantined, f.gate_runs.len(), ids.len()), (0, 4, 4), "a borrowed checksum hides no row");
+}
+
+#[test]
 fn a_conclusion_is_a_decision_on_the_last_pull_request_and_prose_is_none() {
     let text = "# Issue 9 progress\n\nConclusion: merged; review verdict: APPROVED.\n\n## Action Log\n\n\
                 - [conductor] deviation - pass \u{2014} removed with FORCE=1\n- see https://h.example/o/r/pull/11 and /pull/12\n";

@@ -1,9 +1,11 @@
 //! Owns `sensor-evidence.jsonl`: one row for each *green* sensor run.
 //!
 //! Red runs leave no row, so these passes are no sample of all runs: they are marked `evidence = green_only`, and no rate may count
-//! them. They do tell on which commit which scope was green, and how many sensors ran. The rows' checksum is not verified.
+//! them. They do tell on which commit which scope was green, and how many sensors ran. A row whose
+//! checksum is not that of its own fields was changed after it was written, or not written by the harness: warning `checksum_mismatch`.
 
 use serde::Deserialize;
+use sha2::{Digest, Sha256};
 
 use super::declare::Shown;
 use super::rows::Ruled;
@@ -19,6 +21,9 @@ use crate::source::{Input, Probe, Source, open};
 
 /// Mark of a gate run whose failures would have left no record.
 pub const GREEN_ONLY: &str = "green_only";
+
+/// What stands before a checksum.
+const SUM: &str = "sha256:";
 
 const RULE: &str = "scoped-green";
 
@@ -50,7 +55,7 @@ impl Source for SensorEvidence {
     }
 
     fn version(&self) -> u32 {
-        1
+        2
     }
 
     fn state(&self, _input: &Input) -> Option<String> {
@@ -76,6 +81,10 @@ impl Source for SensorEvidence {
                 out.quarantine(record.line, record.offset, record.size, "schema", Some("no head or no count".to_owned()));
             } else {
                 first = first.or(Some(record.line));
+                if row.checksum_holds() == Some(false) {
+                    let head: String = row.head.or_empty().chars().take(12).collect();
+                    out.warn("checksum_mismatch", Some(record.line), Some(&format!("green row of commit {}", name(&head))));
+                }
                 let source_id = out.source_id.clone();
                 out.facts.gate_runs.push(row.gate_run(&ruled, record, &run_key, seq, source_id));
                 seq += 1;
@@ -91,6 +100,15 @@ impl Source for SensorEvidence {
 }
 
 impl Row<'_> {
+    /// Whether the checksum is the one of the row's fields; `None` where it has none, or a field of it is missing.
+    fn checksum_holds(&self) -> Option<bool> {
+        let said = self.checksum.as_str()?.strip_prefix(SUM)?;
+        let (head, mode, scope, at) = (self.head.as_str()?, self.mode.as_str()?, self.scope.as_str()?, self.timestamp.as_str()?);
+        let text = format!("v1|{head}|{mode}|{scope}|{}|{}|{at}", self.ran.0?, self.failed.0?);
+        let sum: String = Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+        Some(sum.eq_ignore_ascii_case(said))
+    }
+
     fn gate_run(&self, ruled: &Ruled, record: &Record<'_>, run_key: &str, seq: i64, source_id: String) -> GateRun {
         let ran = self.ran.count();
         let verdict = match (self.failed.count(), ran) {
@@ -98,9 +116,9 @@ impl Row<'_> {
             (_, Some(0)) => Verdict::Vacuous,
             _ => Verdict::Pass,
         };
-        // The checksum covers every field of the row: the row's own native id.
+        // The checksum covers every field of the row: the row's own native id. One that does not hold may stand on many rows.
         let natural = match self.checksum.as_str() {
-            Some(sum) if sum.starts_with("sha256:") => name(sum),
+            Some(sum) if sum.starts_with(SUM) && self.checksum_holds() != Some(false) => name(sum),
             _ => digest(record.bytes),
         };
         let at = self.timestamp.as_str().and_then(Ts::parse);
