@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod known_answers;
 #[cfg(test)]
+mod known_changes;
+#[cfg(test)]
 pub mod sample;
 
 use std::collections::BTreeMap;

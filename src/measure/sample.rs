@@ -191,7 +191,7 @@ fn call(id: &str, run: &str, context: &str, model: &str, ended: Ts, tokens: [i64
     }
 }
 
-fn run(id: &str, basis: RunBasis, version: Option<&str>, model: Option<&str>, start: i64, minutes: i64, observes: &[&str]) -> Run {
+pub fn run(id: &str, basis: RunBasis, version: Option<&str>, model: Option<&str>, start: i64, minutes: i64, observes: &[&str]) -> Run {
     Run {
         run_id: id.into(),
         run_basis: basis,
@@ -214,7 +214,7 @@ fn run(id: &str, basis: RunBasis, version: Option<&str>, model: Option<&str>, st
     }
 }
 
-fn member(run: &str, kind: &str, id: &str) -> RunMember {
+pub fn member(run: &str, kind: &str, id: &str) -> RunMember {
     RunMember { run_id: run.into(), member_kind: kind.into(), member_id: id.into(), link_basis: LinkBasis::Explicit }
 }
 

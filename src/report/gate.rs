@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::figures::count;
+use super::rich::Rich;
 use super::table::{Row, Table};
 
 /// Columns of `gate_economics` without which there is no report.
@@ -105,8 +106,37 @@ pub struct Gate {
     pub toll_output_tokens: Option<i64>,
     pub n_disposed: Option<i64>,
     pub n_false_alarms: Option<i64>,
-    /// First day of the gate's own evidence where its text, mode or model changed inside the window; else the window's.
-    pub changed_on: Option<String>,
+    /// Where its text, mode or model changed inside the window, the gate's own evidence begins there.
+    pub changed: Option<Changed>,
+}
+
+/// The last change of a gate.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Changed {
+    /// The day, UTC.
+    pub on: String,
+    /// rule_change, mode or model.
+    pub basis: String,
+    pub was: Option<String>,
+    pub became: Option<String>,
+}
+
+impl Changed {
+    pub fn read(row: Row<'_>) -> Option<Changed> {
+        let text = |c: &str| row.text(c).map(str::to_owned);
+        let on = row.time("changed_at")?.to_string().chars().take(10).collect();
+        Some(Changed { on, basis: text("basis")?, was: text("was"), became: text("became") })
+    }
+
+    /// Adds what changed to a sentence.
+    pub fn tell(&self, sentence: Rich) -> Rich {
+        match (self.basis.as_str(), &self.was, &self.became) {
+            ("mode", Some(was), Some(became)) => sentence.then("its mode changed from ").name(was).then(" to ").name(became),
+            ("model", Some(was), Some(became)) => sentence.then("its model changed from ").name(was).then(" to ").name(became),
+            (_, _, Some(what)) => sentence.then("a change of it was recorded, ").name(what),
+            _ => sentence.then("a change of it was recorded"),
+        }
+    }
 }
 
 impl Gate {
@@ -156,7 +186,7 @@ impl Gate {
             toll_output_tokens: row.int("toll_output_tokens"),
             n_disposed: row.int("n_disposed"),
             n_false_alarms: row.int("n_false_alarms"),
-            changed_on: None,
+            changed: None,
         }
     }
 

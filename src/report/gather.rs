@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::answers::{Answers, QUESTIONS, Question, Span};
 use super::audit::Frame;
-use super::gate::Gate;
+use super::gate::{Changed, Gate};
 use super::memory::Memory;
 use super::pages::TableFile;
 use super::table::Table;
@@ -119,16 +119,18 @@ fn read(question: &Question, answer: &Answer) -> Result<Table, GatherError> {
 
 /// A gate that changed inside the window has evidence from then on only (DESIGN §8): its row is asked for again, from that moment.
 fn own_evidence(asker: &Asker<'_>, frame: &Frame, answers: &mut Answers) -> Result<(), GatherError> {
-    let mut changed: BTreeMap<String, Ts> = BTreeMap::new();
-    for row in answers.rows("decisions", Span::Evidence).filter(|r| r.text("kind") == Some("rule_change")) {
-        if let (Some(target), Some(at)) = (row.text("target"), row.time("decided_at")) {
-            changed.entry(target.to_owned()).and_modify(|last| *last = at.max(*last)).or_insert(at);
+    let mut changed: BTreeMap<String, (Ts, Changed)> = BTreeMap::new();
+    for row in answers.rows("gate_changes", Span::Evidence) {
+        if let (Some(gate), Some(at), Some(change)) = (row.text("gate_id"), row.time("changed_at"), Changed::read(row))
+            && changed.get(gate).is_none_or(|(last, _)| *last <= at)
+        {
+            changed.insert(gate.to_owned(), (at, change));
         }
     }
     changed.retain(|gate, _| answers.gates.iter().any(|g| &g.gate_id == gate));
     let mut by_time: BTreeMap<Ts, Vec<String>> = BTreeMap::new();
-    for (gate, at) in changed {
-        by_time.entry(at).or_default().push(gate);
+    for (gate, (at, _)) in &changed {
+        by_time.entry(*at).or_default().push(gate.clone());
     }
     for (at, gates) in by_time {
         let since = measure::Window { since: Some(at), until: Some(Ts(frame.evidence.until_us)), sessions: None };
@@ -136,7 +138,7 @@ fn own_evidence(asker: &Asker<'_>, frame: &Frame, answers: &mut Answers) -> Resu
         let table = read(&QUESTIONS[0], &answer)?;
         for gate in Gate::read_all(&table).into_iter().filter(|g| gates.contains(&g.gate_id)) {
             if let Some(old) = answers.gates.iter_mut().find(|g| g.gate_id == gate.gate_id) {
-                *old = Gate { changed_on: Some(at.to_string().chars().take(10).collect()), ..gate };
+                *old = Gate { changed: changed.remove(&gate.gate_id).map(|(_, change)| change), ..gate };
             }
         }
         if at.0 >= frame.news.since_us {
@@ -145,4 +147,46 @@ fn own_evidence(asker: &Asker<'_>, frame: &Frame, answers: &mut Answers) -> Resu
     }
     answers.changed_in_news.sort();
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::rich::Rich;
+    use super::*;
+    use crate::measure::sample::{at, gate, gate_run, member, run, source};
+    use crate::model::vocabulary::{Mode, Purpose, RunBasis, Verdict};
+    use crate::sql::testing::World;
+
+    /// A day's run each, in which gates `turned` and `same` pass once; `turned` blocks from the third day on.
+    fn world() -> World {
+        let mut world = World::new();
+        world.put(1, &[source("a", "/a.jsonl")]);
+        world.current("a", 1);
+        world.put(1, &[gate("turned", Purpose::Control), gate("same", Purpose::Control)]);
+        for day in 0..5i64 {
+            let (id, key, minute) = (format!("r{day}"), format!("issue:{day}"), day * 24 * 60);
+            world.put(0, &[run(&id, RunBasis::Issue, None, None, minute, 60, &["verdicts"])]);
+            world.put(0, &[member(&id, "native_run", &key)]);
+            for name in ["turned", "same"] {
+                let mut passed = gate_run(&format!("{name}{day}"), &key, name, Verdict::Pass);
+                passed.ended_at = Some(at(minute + 30));
+                passed.enforcement = Some(if name == "turned" && day > 1 { Mode::Block } else { Mode::Warn });
+                world.put(1, &[passed]);
+            }
+        }
+        world
+    }
+
+    #[test]
+    fn the_evidence_of_a_gate_begins_when_it_last_changed_and_says_why() {
+        let gathered = gather(&world().tables, &PriceTable::built_in().unwrap(), &crate::report::testing::frame()).unwrap();
+        let of = |name: &str| gathered.answers.gates.iter().find(|g| g.gate_id == name).unwrap();
+        let (turned, same) = (of("turned"), of("same"));
+        assert_eq!((same.n_runs_counted, &same.changed), (5, &None));
+        assert_eq!(turned.n_runs_counted, 3);
+        let change = turned.changed.as_ref().unwrap();
+        assert_eq!((change.on.as_str(), change.basis.as_str()), ("2026-11-04", "mode"));
+        assert_eq!(change.tell(Rich::default()).to_text(), "its mode changed from warn to block");
+        assert!(gathered.answers.changed_in_news.is_empty(), "it changed before the news");
+    }
 }

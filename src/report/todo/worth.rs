@@ -81,8 +81,8 @@ fn zero_yield(gate: &Gate) -> Todo {
     if gate.irreversible == Some(true) {
         evidence.push(Rich::words("what is behind it cannot be undone: it stays, whatever its yield"));
     }
-    if let Some(since) = &gate.changed_on {
-        evidence.push(Rich::words(format!("its evidence begins on {since}, when it last changed")));
+    if let Some(change) = &gate.changed {
+        evidence.push(change.tell(Rich::words(format!("its evidence begins on {}: ", change.on))));
     }
     if gate.n_later_detections.unwrap_or(0) > 0 {
         evidence.push(Rich::words(format!(
