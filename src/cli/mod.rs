@@ -74,7 +74,6 @@ enum Command {
 
 /// Runs one command. The exit code of an error is [`exit_code`].
 pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
-    // A gate runs whatever state our own configuration is in.
     #[cfg(feature = "replay")]
     if let Command::Record(args) = &cli.command {
         return record::run(args);

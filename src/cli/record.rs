@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use super::Usage;
+use crate::config::Config;
+use crate::config::profile::DELIVERY_HARNESS_NAME;
 use crate::plain::escape;
 use crate::replay::record::{Plan, Verdicts, record};
 
@@ -56,6 +58,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }
         text => Ok(text.to_owned()),
     };
+    let folder = std::env::current_dir().unwrap_or_default();
+    // A gate runs whatever state our own configuration is in.
+    let config = Config::load(&folder).unwrap_or_default();
     let session = args.session.as_deref().map(|id| named("--session", id)).transpose()?;
     let plan = Plan {
         gate: named("--gate", &args.gate)?,
@@ -66,9 +71,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         shadow: args.shadow,
         keep_stimuli: args.keep_stimuli,
         verdicts: Verdicts::parse(&args.exits).map_err(Usage)?,
+        layout: config.profile(DELIVERY_HARNESS_NAME).map(|profile| profile.layout).unwrap_or_default(),
         file: args.file.clone(),
     };
-    let folder = std::env::current_dir().unwrap_or_default();
     let outcome = record(&plan, &folder);
     for note in &outcome.notes {
         anstream::eprintln!("mechanic record: {}", escape(note));

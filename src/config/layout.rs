@@ -2,6 +2,9 @@
 
 use serde::Deserialize;
 
+/// Folder of a checkout that holds what this program itself records.
+const OWN_FOLDER: &str = ".mechanic";
+
 /// Part of a profile. Where it is empty, no folder or branch tells anything.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -32,7 +35,8 @@ impl Layout {
 
     /// The part of a path that a delivery's files share: what stands before the tracking or work tree folder, else the folder itself.
     pub fn root_of<'p>(&self, path: &'p str) -> &'p str {
-        let cut = self.worktrees.iter().chain(&self.tracking).filter_map(|folder| split_at_folder(path, folder)).map(|(before, _)| before);
+        let folders = self.worktrees.iter().chain(&self.tracking).map(String::as_str).chain([OWN_FOLDER]);
+        let cut = folders.filter_map(|folder| split_at_folder(path, folder)).map(|(before, _)| before);
         match cut.min_by_key(|before| before.len()) {
             Some(before) => before,
             None => path.rsplit_once('/').map_or("", |(folder, _)| folder),
@@ -92,6 +96,7 @@ mod tests {
     fn files_of_one_task_share_their_root() {
         let layout = layout();
         assert_eq!(layout.root_of("~/shop/.copilot-tracking/issues/issue-9/trace.jsonl"), "~/shop");
+        assert_eq!(layout.root_of("~/shop/.mechanic/gate-runs.jsonl"), "~/shop");
         assert_eq!(layout.root_of("~/shop/.worktrees/issue-9/.copilot-tracking/issues/issue-9/feature_list.json"), "~/shop");
         assert_eq!(layout.root_of("/data/issue-97.trace.jsonl"), "/data");
     }

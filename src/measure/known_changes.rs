@@ -36,7 +36,7 @@ fn changes(letters: &str, window: Window) -> Vec<String> {
     // Rows come in any order.
     let runs: Vec<GateRun> = in_modes(letters).into_iter().rev().collect();
     world.put(1, &runs);
-    lines(&measure(&world.engine(), "gate_changes", window).unwrap(), COLUMNS)
+    lines(&measure(&world.engine(), "gate_changes", window, "UTC").unwrap(), COLUMNS)
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn another_model_changes_a_model_gate_and_no_other() {
     }
     world.put(1, &contexts);
     world.put(1, &runs);
-    let told = lines(&measure(&world.engine(), "gate_changes", Window::ALL).unwrap(), COLUMNS);
+    let told = lines(&measure(&world.engine(), "gate_changes", Window::ALL, "UTC").unwrap(), COLUMNS);
     assert_eq!(told, ["judge|model|2026-11-02T00:02:00Z|small|large|2|2"]);
 }
 
@@ -106,6 +106,6 @@ fn of_recorded_rule_changes_the_last_of_a_gate_is_told() {
         source_line: 1,
     };
     world.put(1, &[decided("d1", "narrowed", 5), decided("d2", "widened", 9)]);
-    let told = lines(&measure(&world.engine(), "gate_changes", Window::ALL).unwrap(), COLUMNS);
+    let told = lines(&measure(&world.engine(), "gate_changes", Window::ALL, "UTC").unwrap(), COLUMNS);
     assert_eq!(told, ["g|rule_change|2026-11-02T00:09:00Z||widened||"]);
 }

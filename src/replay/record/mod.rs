@@ -16,6 +16,7 @@ pub use child::Ended;
 pub use place::Place;
 pub use verdicts::Verdicts;
 
+use crate::config::layout::Layout;
 use crate::model::id::{digest, stable_id};
 use crate::model::vocabulary::{Mode, Verdict};
 use crate::source::recorded::Recorded;
@@ -35,6 +36,8 @@ pub struct Plan {
     /// Keep standard input, and the tree after a pass too.
     pub keep_stimuli: bool,
     pub verdicts: Verdicts,
+    /// How branches name their issue.
+    pub layout: Layout,
     /// File to append to; `None`: `.mechanic/gate-runs.jsonl` of the repository's main checkout, else of the working directory.
     pub file: Option<PathBuf>,
 }
@@ -76,7 +79,7 @@ pub fn record(plan: &Plan, folder: &Path) -> Outcome {
         id,
         gate: plan.gate.clone(),
         rule: plan.rule.clone(),
-        run: plan.run.clone().unwrap_or_else(|| place.run_key()),
+        run: plan.run.clone().unwrap_or_else(|| place.run_key(&plan.layout)),
         unit: plan.unit.clone(),
         started_at: started.to_string(),
         ended_at: finished.to_string(),

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::config::layout::Layout;
 use crate::source::git::state::{repository_of, top_of};
 
 /// The place of a gate run.
@@ -47,8 +48,8 @@ impl Place {
     }
 
     /// The delivery, where nobody names it: the issue of the branch, else the branch of the repository as a run of its own.
-    pub fn run_key(&self) -> String {
-        match self.branch.as_deref().and_then(issue_of) {
+    pub fn run_key(&self, layout: &Layout) -> String {
+        match self.branch.as_deref().and_then(|branch| layout.task_in(branch)) {
             Some(issue) => format!("record:{issue}"),
             None => {
                 let at = self.main.as_deref().unwrap_or(&self.folder);
@@ -57,17 +58,6 @@ impl Place {
             }
         }
     }
-}
-
-/// The issue a branch names (`feature/issue-97-title`), without leading zeros.
-fn issue_of(branch: &str) -> Option<String> {
-    let at = branch.find("issue-")?;
-    if at > 0 && !matches!(branch.as_bytes()[at - 1], b'/' | b'-' | b'_') {
-        return None;
-    }
-    let digits: String = branch[at + 6..].chars().take_while(char::is_ascii_digit).collect();
-    let digits = digits.trim_start_matches('0');
-    (!digits.is_empty()).then(|| digits.to_owned())
 }
 
 /// The git folder of one work tree: `.git` itself, or what a linked work tree's `.git` file names.

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::*;
+use crate::config::profile::{DELIVERY_HARNESS_NAME, Profile};
 
 fn plan(script: &str) -> Plan {
     Plan {
@@ -16,6 +17,7 @@ fn plan(script: &str) -> Plan {
         shadow: false,
         keep_stimuli: false,
         verdicts: Verdicts::default(),
+        layout: Profile::builtin(DELIVERY_HARNESS_NAME).unwrap().layout,
         file: None,
     }
 }
