@@ -1,3 +1,15 @@
-//! Owns replay: what a gate's command did is recorded as it happens, so that failures can be preserved and run again.
+//! Owns replay: preserved failures are run through every validator of today, each run alone, and compared with what is expected.
 
+#[macro_use]
+mod words;
+mod corpus;
+mod digest;
+mod fixture;
+mod place;
 pub mod record;
+mod validator;
+mod waivers;
+mod wrong;
+
+#[cfg(test)]
+mod tests_corpus;
