@@ -1,0 +1,167 @@
+//! Owns isolation: one validator runs once on a private copy of a stimulus, harms nothing, and leaves nothing.
+
+mod child;
+mod landlock;
+mod measures;
+mod output;
+mod place;
+mod plan;
+mod run;
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+pub use measures::Measures;
+pub use output::Captured;
+pub use plan::Level;
+
+use super::stimulus::Prepared;
+
+/// What a run may use.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// Bytes of all that it writes, its copy included.
+    pub disk: u64,
+    pub inodes: u64,
+    /// Bytes of data of one process.
+    pub memory: u64,
+    /// Processes and threads.
+    pub processes: u64,
+    /// Processes the user has beside, where the limit counts those too.
+    pub others: u64,
+    /// From SIGTERM to SIGKILL.
+    pub grace: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { disk: 512 << 20, inodes: 200_000, memory: 4 << 30, processes: 512, others: 0, grace: Duration::from_millis(500) }
+    }
+}
+
+/// One run to be done.
+pub struct Job<'a> {
+    pub stimulus: &'a Prepared,
+    /// Name beside the stimulus, and where it lies.
+    pub files: &'a [(String, PathBuf)],
+    pub command: &'a super::validator::Command,
+    /// Names and values let through.
+    pub env: &'a [(String, String)],
+    pub timeout: Duration,
+    /// Files of the copy or of `{out}` whose bytes are wanted afterwards.
+    pub wanted: &'a [String],
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum End {
+    Exited(i32),
+    Signalled(i32),
+    /// No end in time; whether SIGKILL was needed.
+    TimedOut {
+        killed: bool,
+    },
+    /// The program could not be started, and why.
+    NotStarted(String),
+}
+
+/// What a run did.
+#[derive(Debug, Clone)]
+pub struct Ran {
+    pub end: End,
+    pub out: Captured,
+    pub err: Captured,
+    /// In the order of `wanted`; `None` where there is no such file.
+    pub wanted: Vec<Option<Vec<u8>>>,
+    /// It left processes, which were ended.
+    pub left_processes: bool,
+    /// Its place was full in the end.
+    pub full: bool,
+    pub measures: Measures,
+    pub took: Duration,
+    /// The folder its copy lay in, as it saw it.
+    pub root: PathBuf,
+}
+
+/// Where runs happen, decided once: what the kernel allows, and where the copy lies.
+#[derive(Debug, Clone)]
+pub struct Cage {
+    pub level: Level,
+    pub limits: Limits,
+    /// The mount point of a namespace, or the folder of all copies.
+    pub(super) root: PathBuf,
+    hidden: Vec<&'static str>,
+    path: String,
+    /// What a run without a command gives here.
+    pub measures: Measures,
+}
+
+impl Cage {
+    /// Tries what the kernel allows, the best first.
+    pub fn new(limits: Limits) -> std::io::Result<Cage> {
+        Cage::at_most(Level::User, limits)
+    }
+
+    /// The best that is no better than `level`.
+    pub fn at_most(level: Level, mut limits: Limits) -> std::io::Result<Cage> {
+        let path = std::env::var("PATH").unwrap_or_else(|_| "/usr/local/bin:/usr/bin:/bin".to_owned());
+        let under = |folder: &str| path.split(':').any(|p| Path::new(p).starts_with(folder));
+        let root = ["/tmp", "/mnt", "/media"].into_iter().find(|p| is_folder(p) && !under(p)).unwrap_or("/tmp");
+        // Sockets of daemons lie there; programs do so on a few systems only.
+        let hidden = if !under("/run") && is_folder("/run") { vec!["/run"] } else { Vec::new() };
+        limits.others = others();
+        let mut cage = Cage { level, limits, root: PathBuf::from(root), hidden, path, measures: Measures::default() };
+        let levels = [Level::User, Level::Root, Level::Bare];
+        for level in levels.into_iter().skip_while(|l| *l != level) {
+            cage.level = level;
+            if level == Level::Bare {
+                // Links resolved: rules and outputs name the folder as the kernel does.
+                let temp = std::env::temp_dir();
+                cage.root = temp.canonicalize().unwrap_or(temp);
+            }
+            if let Some(measures) = run::probe(&cage) {
+                cage.measures = measures;
+                return Ok(cage);
+            }
+        }
+        Err(std::io::Error::other("not even a supervised process can be started"))
+    }
+
+    /// The program a command's first word names, as the run will find it.
+    pub fn program(&self, name: &str) -> Option<PathBuf> {
+        if name.contains('/') {
+            return Some(PathBuf::from(name));
+        }
+        self.path.split(':').filter(|p| p.starts_with('/')).map(|p| Path::new(p).join(name)).find(|p| is_program(p))
+    }
+
+    /// The folders programs are looked for in.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+}
+
+fn is_folder(path: &str) -> bool {
+    std::fs::symlink_metadata(path).is_ok_and(|m| m.is_dir())
+}
+
+fn is_program(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata().is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
+}
+
+/// Processes of this user, threads included: a limit that counts per user counts them as well.
+fn others() -> u64 {
+    use std::os::unix::fs::MetadataExt;
+    // SAFETY: cannot fail.
+    let uid = unsafe { libc::getuid() };
+    let Ok(listing) = std::fs::read_dir("/proc") else { return 0 };
+    let own = listing.flatten().filter(|e| e.file_name().to_str().is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit())));
+    let threads = own.filter(|e| e.metadata().is_ok_and(|m| m.uid() == uid)).map(|e| {
+        let tasks = std::fs::read_dir(e.path().join("task"));
+        tasks.map_or(1, |t| t.count() as u64)
+    });
+    threads.sum()
+}
