@@ -6,10 +6,13 @@ mod corpus;
 mod digest;
 mod fixture;
 mod isolate;
+mod judge;
+mod outcome;
 mod place;
 pub mod record;
 mod stimulus;
 mod validator;
+mod verdict;
 mod waivers;
 mod wrong;
 
