@@ -34,6 +34,22 @@ fn is_unseen(c: char) -> bool {
             | 0xfff9..=0xfffb | 0xe0000..=0xe0fff)
 }
 
+/// Text for HTML and XML, in content and in quoted attributes.
+pub fn html(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 8);
+    for c in visible(text).chars() {
+        match c {
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
 /// At most `width` characters, the cut marked by `…`.
 pub fn cut(text: &str, width: usize) -> String {
     if text.chars().count() <= width {

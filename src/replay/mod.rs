@@ -7,13 +7,18 @@ mod digest;
 mod fixture;
 mod isolate;
 mod judge;
+mod matrix;
+mod mcnemar;
+mod memo;
 mod outcome;
 mod place;
 pub mod record;
 mod stimulus;
+mod subsume;
 mod validator;
 mod verdict;
 mod waivers;
+mod weigh;
 mod wrong;
 
 #[cfg(test)]

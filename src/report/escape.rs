@@ -1,6 +1,6 @@
 //! Owns the escapes of text that came from logs: what a reader of Markdown, HTML or a terminal must never be made to obey. Every escape begins by making the text visible.
 
-pub use crate::plain::visible;
+pub use crate::plain::{html, visible};
 
 /// Text for Markdown prose and table cells: nothing in it starts a link, an image, HTML, emphasis, a heading or a new cell.
 pub fn markdown(text: &str) -> String {
@@ -38,22 +38,6 @@ pub fn code(text: &str) -> String {
     let fence = "`".repeat(longest + 1);
     let pad = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
     format!("{fence}{pad}{}{pad}{fence}", text.replace('|', "\\|"))
-}
-
-/// Text for HTML, in content and in quoted attributes.
-pub fn html(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 8);
-    for c in visible(text).chars() {
-        match c {
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '&' => out.push_str("&amp;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            c => out.push(c),
-        }
-    }
-    out
 }
 
 /// The text in at most `width` characters, the middle left out: both ends of a gate's name tell it apart.
