@@ -23,6 +23,8 @@ mod prefix;
 mod query;
 #[cfg(feature = "replay")]
 mod record;
+#[cfg(feature = "replay")]
+mod replay;
 mod schema;
 #[cfg(feature = "audit")]
 mod sql;
@@ -67,6 +69,8 @@ enum Command {
     Query(query::Args),
     #[cfg(feature = "replay")]
     Record(record::Args),
+    #[cfg(feature = "replay")]
+    Replay(replay::Args),
     #[cfg(feature = "audit")]
     Sql(sql::Args),
     Schema(schema::Args),
@@ -100,6 +104,8 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Query(args) => query::run(lake, &args),
         #[cfg(feature = "replay")]
         Command::Record(args) => record::run(&args),
+        #[cfg(feature = "replay")]
+        Command::Replay(args) => replay::run(&args),
         #[cfg(feature = "audit")]
         Command::Sql(args) => sql::run(lake, &args),
         Command::Schema(args) => schema::run(&args),

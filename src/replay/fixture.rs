@@ -212,6 +212,11 @@ impl Fixture {
         })
     }
 
+    /// The digest of its bytes as they are now.
+    pub fn digest_now(&self) -> Result<String> {
+        digest(&self.folder, &self.stimulus)
+    }
+
     /// What is expected of a validator: its own expectation outranks its gate's.
     pub fn expectation(&self, validator: &str, gate: &str) -> Option<&Expect> {
         let of = |who: Who| self.expect.iter().find(|e| e.who == who);

@@ -2,6 +2,7 @@
 
 #[macro_use]
 mod words;
+mod compare;
 mod corpus;
 mod digest;
 mod fixture;
@@ -11,15 +12,33 @@ mod matrix;
 mod mcnemar;
 mod memo;
 mod outcome;
+mod perform;
 mod place;
 pub mod record;
+mod results;
+mod select;
+pub mod show;
 mod stimulus;
 mod subsume;
+mod suite;
+mod tamper;
 mod validator;
 mod verdict;
 mod waivers;
 mod weigh;
 mod wrong;
 
+pub use corpus::write_whole;
+pub use isolate::Level;
+pub use judge::input_digest;
+pub use perform::{Failed, Progress, Request, lock, memo_file, perform};
+pub use results::Results;
+pub use select::Selection;
+pub use suite::Suite;
+pub use validator::duration;
+pub use wrong::Wrong;
+
 #[cfg(test)]
 mod tests_corpus;
+#[cfg(test)]
+mod tests_perform;

@@ -15,6 +15,7 @@ use std::time::Duration;
 
 pub use measures::Measures;
 pub use output::Captured;
+pub(super) use place::put;
 pub use plan::Level;
 
 use super::stimulus::Prepared;
@@ -99,13 +100,8 @@ pub struct Cage {
 }
 
 impl Cage {
-    /// Tries what the kernel allows, the best first.
-    pub fn new(limits: Limits) -> std::io::Result<Cage> {
-        Cage::at_most(Level::User, limits)
-    }
-
-    /// The best that is no better than `level`.
-    pub fn at_most(level: Level, mut limits: Limits) -> std::io::Result<Cage> {
+    /// The best that the kernel allows and that is no better than `level`.
+    pub fn new_at(level: Level, mut limits: Limits) -> std::io::Result<Cage> {
         let path = std::env::var("PATH").unwrap_or_else(|_| "/usr/local/bin:/usr/bin:/bin".to_owned());
         let under = |folder: &str| path.split(':').any(|p| Path::new(p).starts_with(folder));
         let root = ["/tmp", "/mnt", "/media"].into_iter().find(|p| is_folder(p) && !under(p)).unwrap_or("/tmp");

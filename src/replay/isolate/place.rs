@@ -35,7 +35,8 @@ fn is_executable(path: &Path) -> bool {
     path.metadata().is_ok_and(|m| m.permissions().mode() & 0o111 != 0)
 }
 
-fn put(root: &Path, item: &Item) -> io::Result<()> {
+/// Writes one item of a tree.
+pub(in crate::replay) fn put(root: &Path, item: &Item) -> io::Result<()> {
     let to = root.join(&item.path);
     match &item.content {
         Content::Folder => fs::DirBuilder::new().recursive(true).mode(0o755).create(&to),

@@ -20,8 +20,8 @@ fn limits() -> Limits {
 }
 
 fn levels() -> Vec<Cage> {
-    let best = Cage::new(limits()).unwrap();
-    let bare = Cage::at_most(Level::Bare, limits()).unwrap();
+    let best = Cage::new_at(Level::User, limits()).unwrap();
+    let bare = Cage::new_at(Level::Bare, limits()).unwrap();
     if best.level == Level::Bare { vec![bare] } else { vec![best, bare] }
 }
 
@@ -163,7 +163,7 @@ fn who_prints_without_end_is_stopped_by_the_clock_and_little_is_kept() {
 
 #[test]
 fn who_forks_a_great_deal_meets_a_limit_and_is_gone_afterwards() {
-    let cage = Cage::new(limits()).unwrap();
+    let cage = Cage::new_at(Level::User, limits()).unwrap();
     if !cage.measures.has(Measures::PIDS.with(Measures::PID)) {
         return;
     }
@@ -247,7 +247,7 @@ fn a_missing_program_or_interpreter_is_told_and_is_no_verdict() {
 fn helper_that_is_killed() {
     let Ok(level) = std::env::var("MECHANIC_TEST_LEVEL") else { return };
     let mark = std::env::var("MECHANIC_TEST_MARK").unwrap();
-    let cage = Cage::at_most(if level == "bare" { Level::Bare } else { Level::User }, limits()).unwrap();
+    let cage = Cage::new_at(if level == "bare" { Level::Bare } else { Level::User }, limits()).unwrap();
     shell(&cage, &format!("(setsid sleep {mark} &); sleep {mark}; sleep {mark}"), 20_000);
 }
 

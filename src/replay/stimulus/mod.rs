@@ -3,6 +3,8 @@
 mod commit;
 mod patch;
 
+pub use commit::{git, output, tree as stored_tree};
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

@@ -1,0 +1,54 @@
+//! Owns results as SARIF 2.1.0: one result an issue, at the fixture's file.
+
+use serde_json::{Value, json};
+
+use super::super::results::Results;
+use super::super::weigh::{Issue, Kind};
+use super::about;
+use crate::plain::visible;
+
+/// `corpus`: the folder of fixtures as it is named from the repository's top.
+pub fn sarif(results: &Results, corpus: &str) -> String {
+    let rules: Vec<Value> = Kind::ALL.iter().map(|k| json!({ "id": k.as_str(), "name": k.as_str() })).collect();
+    let found: Vec<Value> = results.issues.iter().map(|issue| result(issue, corpus)).collect();
+    let driver = json!({
+        "name": "mechanic replay",
+        "version": results.mechanic,
+        "rules": rules,
+    });
+    let log = json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{
+            "tool": { "driver": driver },
+            "invocations": [{ "executionSuccessful": results.exit != 3, "exitCode": results.exit }],
+            "results": found,
+        }],
+    });
+    let mut text = serde_json::to_string_pretty(&log).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+fn result(issue: &Issue, corpus: &str) -> Value {
+    let level = match issue.kind {
+        _ if issue.fails() || issue.kind == Kind::NoVerdict => "error",
+        Kind::OnNothing | Kind::Differs | Kind::ExpiredWaiver => "warning",
+        _ => "note",
+    };
+    let uri = match &issue.fixture {
+        Some(id) => format!("{}/{id}/fixture.toml", corpus.trim_end_matches('/')),
+        None => corpus.to_owned(),
+    };
+    let mut result = json!({
+        "ruleId": issue.kind.as_str(),
+        "level": level,
+        "message": { "text": format!("{}: {}", visible(&about(issue)), visible(&issue.text)) },
+        "locations": [{ "physicalLocation": { "artifactLocation": { "uri": uri } } }],
+        "partialFingerprints": { "mechanic/v1": crate::model::id::stable_id(&[issue.kind.as_str(), &about(issue)]) },
+    });
+    if let (Some(waived), Some(object)) = (&issue.waived, result.as_object_mut()) {
+        object.insert("suppressions".to_owned(), json!([{ "kind": "external", "justification": visible(waived) }]));
+    }
+    result
+}
