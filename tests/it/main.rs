@@ -6,6 +6,7 @@ mod cli;
 mod crash;
 mod damage;
 mod demo;
+mod failure_corpus;
 mod hand;
 mod input;
 #[cfg(unix)]
