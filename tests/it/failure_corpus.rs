@@ -133,6 +133,13 @@ fn what_a_validator_consists_of_lies_there() {
 }
 
 #[test]
+fn all_files_of_validators_have_the_text_classes_that_fixtures_name() {
+    let classes = |file: &str| table(&fixtures().join("validators").join(file))["classes"].clone();
+    assert_eq!(classes("broken.toml"), classes("validators.toml"));
+    assert_eq!(classes("rust.toml"), classes("validators.toml"));
+}
+
+#[test]
 fn one_judgement_is_stale_and_the_others_belong_to_the_prompt_as_it_is() {
     let corpus = corpus();
     let judge = fixtures().join("validators/judge");
