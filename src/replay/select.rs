@@ -1,6 +1,6 @@
 //! Owns which cells are replayed: filters, shards, and what changed since a commit.
 
-use globset::{Glob, GlobMatcher};
+use wildmatch::WildMatch;
 
 use super::fixture::Fixture;
 use super::suite::Suite;
@@ -10,7 +10,7 @@ use super::wrong::{Result, Wrong, unknown};
 /// What is left out, and why.
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
-    filters: Vec<(Field, GlobMatcher)>,
+    filters: Vec<(Field, WildMatch)>,
     /// i of n.
     shard: Option<(u64, u64)>,
 }
@@ -44,9 +44,10 @@ impl Selection {
                     return Err(Wrong::one(format!("--filter: {}", unknown("unknown field", other, &known))));
                 }
             };
-            let glob = Glob::new(pattern)
-                .map_err(|e| Wrong::one(format!("--filter: `{}` is no pattern: {}", crate::plain::escape(pattern), e.kind())))?;
-            out.filters.push((field, glob.compile_matcher()));
+            if pattern.is_empty() {
+                return Err(Wrong::one(format!("--filter: `{}` has no pattern: write one like review-*", crate::plain::escape(text))));
+            }
+            out.filters.push((field, WildMatch::new(pattern)));
         }
         if let Some(text) = shard {
             let wrong = || Wrong::one(format!("--shard: `{}` is not i/n with 1 ≤ i ≤ n, as in 2/4", crate::plain::escape(text)));
@@ -60,7 +61,7 @@ impl Selection {
         Ok(out)
     }
 
-    fn any(&self, fields: &[Field], matches: impl Fn(Field, &GlobMatcher) -> bool) -> bool {
+    fn any(&self, fields: &[Field], matches: impl Fn(Field, &WildMatch) -> bool) -> bool {
         let asked: Vec<_> = self.filters.iter().filter(|(f, _)| fields.contains(f)).collect();
         // Of one field any pattern will do; of several fields each must hold.
         fields.iter().all(|field| {
@@ -76,17 +77,17 @@ impl Selection {
             return false;
         }
         self.any(&[Field::Any, Field::Fixture, Field::Tag, Field::Mode, Field::Class], |field, m| match field {
-            Field::Tag => f.tags.iter().any(|t| m.is_match(t)),
-            Field::Mode => f.failure_mode.as_deref().is_some_and(|t| m.is_match(t)),
-            Field::Class => m.is_match(f.classification.as_str()),
-            _ => m.is_match(&f.id),
+            Field::Tag => f.tags.iter().any(|t| m.matches(t)),
+            Field::Mode => f.failure_mode.as_deref().is_some_and(|t| m.matches(t)),
+            Field::Class => m.matches(f.classification.as_str()),
+            _ => m.matches(&f.id),
         })
     }
 
     pub fn takes_validator(&self, v: &Validator) -> bool {
         self.any(&[Field::Validator, Field::Gate], |field, m| match field {
-            Field::Gate => m.is_match(&v.gate),
-            _ => m.is_match(&v.id),
+            Field::Gate => m.matches(&v.gate),
+            _ => m.matches(&v.id),
         })
     }
 
