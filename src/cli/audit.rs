@@ -13,7 +13,7 @@ use crate::config::prices::PriceTable;
 use crate::model::id::stable_id;
 use crate::model::time::Ts;
 use crate::report::window::{self, Window, WindowError};
-use crate::report::{FailOn, Frame, Report, build, text};
+use crate::report::{FailOn, Frame, Report, build, lake_digest, text};
 use crate::sql::Tables;
 
 /// Reads what is new, then writes the report of a week: what changed, what there is to do, what every gate cost and stopped.
@@ -85,7 +85,7 @@ pub fn run(lake: &Path, args: &Args) -> anyhow::Result<ExitCode> {
         news: span.news,
         before: span.before,
         evidence: span.evidence,
-        lake_digest: snapshot.digest()?,
+        lake_digest: lake_digest::remembered(&snapshot, &tables)?,
         config_digest: stable_id(&["config", config.digest(), &prices.digest(), &Rulebook::of_config(&config).digest()]),
     };
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from(".mechanic/audit").join(&frame.news.label));

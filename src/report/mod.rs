@@ -11,6 +11,7 @@ pub mod files;
 pub mod gate;
 pub mod gather;
 pub mod headline;
+pub mod lake_digest;
 pub mod manifest;
 mod memory;
 pub mod pages;

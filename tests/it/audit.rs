@@ -27,6 +27,30 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 #[test]
+fn the_lake_digest_an_audit_names_is_that_of_the_lake_it_reports_on() {
+    let scratch = Scratch::new();
+    let out = scratch.path().join("out");
+    let named = |path: &str| {
+        scratch.mechanic(&["audit", path, "--now", NOW, "--out", out.to_str().unwrap()]);
+        let manifest: serde_json::Value = serde_json::from_slice(&fs::read(out.join("manifest.json")).unwrap()).unwrap();
+        manifest["lake_digest"].as_str().unwrap().to_owned()
+    };
+    let first = named("fixtures/demo/shop");
+    assert_eq!(first, scratch.digest());
+    assert_eq!(named("fixtures/demo/shop"), first, "the remembered digest differs");
+    // Files that no source claims change the lake without a new fact.
+    let ignored = scratch.path().join("ignored");
+    fs::create_dir(&ignored).unwrap();
+    fs::write(ignored.join("a.jsonl"), "{\"no\": \"source\"}\n").unwrap();
+    for more in ["fixtures/demo/claude", ignored.to_str().unwrap()] {
+        let before = scratch.digest();
+        let then = named(more);
+        assert_eq!(then, scratch.digest(), "{more}");
+        assert_ne!(then, before, "{more}");
+    }
+}
+
+#[test]
 fn two_audits_of_two_lakes_of_the_same_files_are_the_same_to_the_byte() {
     let (one, two) = (Scratch::new(), Scratch::new());
     let (a, b) = (one.path().join("a"), two.path().join("b"));
