@@ -79,8 +79,12 @@ struct Bench<'a> {
     options: &'a Options<'a>,
     runs: AtomicUsize,
     measures: AtomicU32,
-    parts: BTreeMap<&'a str, (super::digest::Hasher, Vec<(String, String)>, Duration)>,
+    /// By the validator's digest.
+    parts: BTreeMap<&'a str, Part>,
 }
+
+/// A validator's part of its keys, its environment, and its time.
+type Part = (super::digest::Hasher, Vec<(String, String)>, Duration);
 
 /// Fills every cell. An error is the corpus's: a stimulus that cannot be made.
 pub fn run(tasks: &[Task<'_>], cage: &Cage, options: &Options<'_>) -> Result<Matrix> {

@@ -43,8 +43,8 @@ pub fn worth(list: &[Catches], weights: &[f64]) -> Vec<Worth> {
     let of = |c: &Catches| Worth {
         validator: c.validator.clone(),
         catches: c.problems.len(),
-        unique: c.problems.iter().filter(|p| n(**p) == 1).map(|p| weight(*p)).sum(),
-        shapley: c.problems.iter().map(|p| weight(*p) / n(*p) as f64).sum(),
+        unique: c.problems.iter().filter(|p| n(**p) == 1).map(|p| weight(*p)).fold(0.0, std::ops::Add::add),
+        shapley: c.problems.iter().map(|p| weight(*p) / n(*p) as f64).fold(0.0, std::ops::Add::add),
         dominated_by: list
             .iter()
             .filter(|o| {
@@ -88,7 +88,7 @@ pub fn cover(list: &[Catches]) -> Cover {
 }
 
 fn total(list: &[Catches], chosen: &[usize]) -> f64 {
-    chosen.iter().filter_map(|i| list.get(*i)).map(|c| c.cost).sum()
+    chosen.iter().filter_map(|i| list.get(*i)).map(|c| c.cost).fold(0.0, std::ops::Add::add)
 }
 
 struct Search<'a> {

@@ -121,7 +121,7 @@ fn kinds(results: &Results) -> Vec<Kind> {
     results.issues.iter().map(|i| i.kind).collect()
 }
 
-fn told<'a>(results: &'a Results, kind: Kind) -> Vec<&'a str> {
+fn told(results: &Results, kind: Kind) -> Vec<&str> {
     results.issues.iter().filter(|i| i.kind == kind).map(|i| i.text.as_str()).collect()
 }
 

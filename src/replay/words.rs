@@ -8,6 +8,7 @@ macro_rules! words {
         pub enum $name { $( $(#[$vmeta])* #[serde(rename = $text)] $variant ),+ }
 
         impl $name {
+            #[allow(dead_code, reason = "not every vocabulary is listed somewhere")]
             pub const ALL: &'static [$name] = &[ $( $name::$variant ),+ ];
             pub fn as_str(self) -> &'static str {
                 match self { $( $name::$variant => $text ),+ }

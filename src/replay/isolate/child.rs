@@ -126,6 +126,8 @@ pub(super) unsafe fn supervise(plan: &Plan, ends: &Ends) -> ! {
         libc::sigprocmask(libc::SIG_SETMASK, &none, std::ptr::null_mut());
         libc::umask(0o022);
         if plan.level == Level::Bare {
+            // A run of the same user must not reach into what supervises it.
+            libc::prctl(libc::PR_SET_DUMPABLE, 0);
             if libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) == 0 {
                 in_force = in_force.with(Measures::REAPER);
             }
@@ -323,9 +325,9 @@ unsafe fn start(plan: &Plan, mut in_force: Measures) -> ! {
                 in_force = in_force.with(Measures::FILES);
             }
         }
-        if plan.level != Level::Bare && drop_caps() {
-            in_force = in_force.with(Measures::NO_CAPS);
-        } else if plan.level == Level::Bare && libc::getuid() != 0 {
+        // Without a namespace only root has any, and root's are not ours to take: programs may need them for their own files.
+        let none = if plan.level == Level::Bare { libc::getuid() != 0 } else { drop_caps() };
+        if none {
             in_force = in_force.with(Measures::NO_CAPS);
         }
         tell(Note { tag: STARTING, a: in_force.0 as i32, b: 0, c: 0 });

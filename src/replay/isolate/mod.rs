@@ -116,6 +116,7 @@ impl Cage {
                 // Links resolved: rules and outputs name the folder as the kernel does.
                 let temp = std::env::temp_dir();
                 cage.root = temp.canonicalize().unwrap_or(temp);
+                run::sweep(&cage.root);
             }
             if let Some(measures) = run::probe(&cage) {
                 cage.measures = measures;

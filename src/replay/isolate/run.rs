@@ -164,8 +164,24 @@ pub(super) fn probe(cage: &Cage) -> Option<Measures> {
     Some(measures)
 }
 
+/// How scratch folders begin; the process that made one follows.
+const SCRATCH: &str = "mechanic-replay-";
+
+/// Removes what replays that were killed left behind.
+pub(super) fn sweep(root: &Path) {
+    for entry in std::fs::read_dir(root).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let pid = name.to_str().and_then(|n| n.strip_prefix(SCRATCH)).and_then(|n| n.split('-').next()).and_then(|p| p.parse::<u32>().ok());
+        if pid.is_some_and(|p| !Path::new(&format!("/proc/{p}")).exists()) {
+            open_up(&entry.path());
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
 fn bare_folder(cage: &Cage) -> io::Result<tempfile::TempDir> {
-    let folder = tempfile::Builder::new().prefix("mechanic-replay-").tempdir_in(&cage.root)?;
+    let prefix = format!("{SCRATCH}{}-", std::process::id());
+    let folder = tempfile::Builder::new().prefix(&prefix).tempdir_in(&cage.root)?;
     for name in FOLDERS {
         std::fs::create_dir(folder.path().join(name))?;
     }

@@ -279,3 +279,17 @@ fn kill_9_of_the_replay_leaves_no_process() {
     }
     assert!(Path::new("/proc/self").exists());
 }
+
+#[test]
+fn scratch_of_a_killed_replay_is_swept_and_that_of_a_living_one_is_not() {
+    let dir = tempfile::tempdir().unwrap();
+    let dead = dir.path().join("mechanic-replay-999999999-abc");
+    let living = dir.path().join(format!("mechanic-replay-{}-abc", std::process::id()));
+    let foreign = dir.path().join("mechanic-replay-notes");
+    for folder in [&dead, &living, &foreign] {
+        fs::create_dir_all(folder.join("inner")).unwrap();
+    }
+    fs::set_permissions(dead.join("inner"), std::os::unix::fs::PermissionsExt::from_mode(0o000)).unwrap();
+    super::run::sweep(dir.path());
+    assert_eq!((dead.exists(), living.exists(), foreign.exists()), (false, true, true));
+}

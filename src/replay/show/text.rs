@@ -38,6 +38,13 @@ pub fn text(results: &Results) -> String {
             }
         }
     }
+    let unanswered = unanswered(results);
+    if !unanswered.is_empty() {
+        line(format!("\nGates that are to catch and have no validator ({})", unanswered.len()));
+        for text in unanswered {
+            line(text);
+        }
+    }
     if let Some(c) = &results.comparison {
         line(format!("\nCompared with {}", visible(&c.baseline)));
         line(format!(
@@ -85,7 +92,7 @@ const SECTIONS: &[(&str, &[Kind])] = &[
     ("Fail controls", &[Kind::FalseAlarm]),
     ("A change cannot acquit itself", &[Kind::SelfAcquittal]),
     ("Newly missed", &[Kind::NewlyMissed]),
-    ("Missed", &[Kind::Missed, Kind::Unanswered]),
+    ("Missed", &[Kind::Missed]),
     ("Skipped with the reference at hand", &[Kind::SkippedReference]),
     ("No verdict", &[Kind::NoVerdict]),
     ("Resolved", &[Kind::Resolved]),
@@ -159,6 +166,22 @@ fn cover_line(cover: &Cover, caught: usize, measured: bool) -> String {
     let how = if cover.exact { "cheapest set that catches all" } else { "a set that catches all (greedy, perhaps not the cheapest)" };
     let cost = if measured { "measured" } else { "stated" };
     format!("  {how} {caught} caught: {} ({:.1} ms a fixture, {cost})", visible(&cover.validators.join(", ")), cover.cost_ms)
+}
+
+/// One line a gate: it is the gate that is missing, not each fixture.
+fn unanswered(results: &Results) -> Vec<String> {
+    let mut gates: BTreeMap<&str, Vec<&Issue>> = BTreeMap::new();
+    for issue in results.issues.iter().filter(|i| i.kind == Kind::Unanswered) {
+        gates.entry(issue.gate.as_deref().or(issue.validator.as_deref()).unwrap_or_default()).or_default().push(issue);
+    }
+    let line = |(gate, issues): (&str, Vec<&Issue>)| {
+        let names: Vec<&str> = issues.iter().filter_map(|i| i.fixture.as_deref()).take(3).collect();
+        let more = if issues.len() > 3 { ", …" } else { "" };
+        let waived = issues.iter().filter(|i| i.waived.is_some()).count();
+        let waived = if waived > 0 { format!("; {waived} waived") } else { String::new() };
+        format!("  {}: {} fixtures ({}{more}){waived}", visible(gate), issues.len(), visible(&names.join(", ")))
+    };
+    gates.into_iter().map(line).collect()
 }
 
 fn letter(outcome: Outcome) -> char {
