@@ -65,7 +65,7 @@ fn split_at_folder<'p>(path: &'p str, folder: &str) -> Option<(&'p str, &'p str)
 /// The number behind the first prefix that begins a word; without leading zeros.
 fn task_after(text: &str, prefix: &str) -> Option<String> {
     let at = text.find(prefix)?;
-    if !matches!(text[..at].as_bytes().last(), None | Some(b'/' | b'-' | b'_')) {
+    if !matches!(text.as_bytes()[..at].last(), None | Some(b'/' | b'-' | b'_')) {
         return None;
     }
     let digits: String = text[at + prefix.len()..].chars().take_while(char::is_ascii_digit).collect();

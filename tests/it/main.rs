@@ -16,5 +16,6 @@ mod overrides;
 mod readers;
 mod real;
 mod record;
+mod replay;
 mod support;
 mod truth;
