@@ -1,8 +1,8 @@
 //! Owns replay: preserved failures are run through every validator of today, each run alone, and compared with what is expected.
 
 #[macro_use]
-mod words;
-mod compare;
+pub mod words;
+pub mod compare;
 mod corpus;
 mod digest;
 mod fixture;
@@ -15,17 +15,17 @@ mod outcome;
 mod perform;
 mod place;
 pub mod record;
-mod results;
+pub mod results;
 mod select;
 pub mod show;
 mod stimulus;
-mod subsume;
+pub mod subsume;
 mod suite;
 mod tamper;
 mod validator;
-mod verdict;
+pub mod verdict;
 mod waivers;
-mod weigh;
+pub mod weigh;
 mod wrong;
 
 pub use corpus::write_whole;

@@ -42,8 +42,12 @@ pub fn of_run(validator: &Validator, ran: &Ran, expect: Option<&Expect>, classes
     };
     match verdict::read(validator, code, ran) {
         Err(why) => none(Outcome::Crashes, format!("{why}{}", said_last(&output, &ran.root))),
-        Ok(reading) => {
-            let output = output.replace(&*ran.root.to_string_lossy(), "");
+        Ok(mut reading) => {
+            // Where the copy lay means nothing to anybody, and differs from run to run where there is no namespace.
+            let output = placeless(&output, &ran.root);
+            for text in reading.findings.iter_mut().flat_map(|f| [&mut f.rule, &mut f.fingerprint, &mut f.message]).flatten() {
+                *text = placeless(text, &ran.root);
+            }
             let mut once = of_reading(reading, expect, classes, &output, ran.took);
             once.why = noted(once.why, ran);
             once
@@ -81,9 +85,20 @@ fn with(what: &str, told: &str) -> String {
     if told.is_empty() { what.to_owned() } else { format!("{what}: {told}") }
 }
 
+/// A text without the folder a run lay in: paths of the copy are relative to it, the others begin with what they are called in a command.
+fn placeless(text: &str, root: &std::path::Path) -> String {
+    let at = |name: &str| root.join(name).to_string_lossy().into_owned();
+    let copy = at("stimulus");
+    let mut out = text.replace(&format!("{copy}/"), "").replace(&copy, ".");
+    for name in ["files", "out", "home", "tmp"] {
+        out = out.replace(&at(name), &format!("{{{name}}}"));
+    }
+    out
+}
+
 fn said_last(output: &str, root: &std::path::Path) -> String {
     let line = output.lines().rev().find(|l| !l.trim().is_empty()).unwrap_or_default();
-    let line = line.replace(&*root.to_string_lossy(), "");
+    let line = placeless(line, root);
     if line.is_empty() { String::new() } else { format!("; it last said: {}", cut(&escape(line.trim()), 120)) }
 }
 
@@ -165,6 +180,15 @@ mod tests {
         assert_eq!(said(Said::Fail, None, Some(&named("other"))), Outcome::Catches);
         assert_eq!(said(Said::Fail, None, None), Outcome::Catches);
         assert_eq!(said(Said::CouldNotRun, Some(0), None), Outcome::Crashes);
+    }
+
+    #[test]
+    fn a_text_says_nothing_of_where_the_copy_lay() {
+        let said = |root: &str| {
+            placeless(&format!("{root}/stimulus/a.txt:1 in {root}/stimulus, {root}/files/v.sh and /tmp/x"), std::path::Path::new(root))
+        };
+        assert_eq!(said("/tmp"), "a.txt:1 in ., {files}/v.sh and /tmp/x");
+        assert_eq!(said("/var/tmp/mechanic-replay-1-x"), said("/tmp"));
     }
 
     #[test]

@@ -80,7 +80,11 @@ impl Commit {
     /// The path from the top of the repository.
     fn relative(&self, path: &Path) -> Result<String> {
         let full = fs::canonicalize(existing(path)).map_err(|e| Wrong::at(path, e))?;
-        let rest = path.strip_prefix(existing(path)).unwrap_or(Path::new(""));
+        // What is not there any more is still named by its path.
+        let rest = match existing(path) {
+            here if here == Path::new(".") && path.is_relative() && path != Path::new(".") => path,
+            here => path.strip_prefix(here).unwrap_or(Path::new("")),
+        };
         let full = if rest.as_os_str().is_empty() { full } else { full.join(rest) };
         let top = fs::canonicalize(&self.top).map_err(|e| Wrong::at(&self.top, e))?;
         let inside = full.strip_prefix(&top).map_err(|_| Wrong::at(path, "is not in the repository of the baseline"))?;

@@ -4,9 +4,10 @@
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicI32, Ordering};
 
+use super::Level;
 use super::landlock;
 use super::measures::Measures;
-use super::plan::{Level, Plan};
+use super::plan::Plan;
 
 /// What the child tells on the status pipe: always whole, because it is shorter than a pipe's atomic write.
 #[repr(C)]

@@ -2,7 +2,8 @@
 
 use std::ffi::CStr;
 
-use super::plan::{Level, Plan};
+use super::Level;
+use super::plan::Plan;
 
 #[repr(C)]
 struct Ruleset {

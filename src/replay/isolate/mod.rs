@@ -1,13 +1,20 @@
 //! Owns isolation: one validator runs once on a private copy of a stimulus, harms nothing, and leaves nothing.
 
+#[cfg(target_os = "linux")]
 mod child;
+#[cfg(target_os = "linux")]
 mod landlock;
 mod measures;
 mod output;
 mod place;
+#[cfg(target_os = "linux")]
 mod plan;
+#[cfg(not(target_os = "linux"))]
+#[path = "elsewhere.rs"]
 mod run;
-#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod run;
+#[cfg(all(test, target_os = "linux"))]
 mod tests;
 
 use std::path::{Path, PathBuf};
@@ -16,9 +23,19 @@ use std::time::Duration;
 pub use measures::Measures;
 pub use output::Captured;
 pub(super) use place::put;
-pub use plan::Level;
 
 use super::stimulus::Prepared;
+
+/// How much the kernel allows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Level {
+    /// Namespaces of its own, made without privileges.
+    User,
+    /// Namespaces made by root, where user namespaces are off.
+    Root,
+    /// No namespaces: a supervising process, process groups and Landlock.
+    Bare,
+}
 
 /// What a run may use.
 #[derive(Debug, Clone)]
@@ -123,7 +140,7 @@ impl Cage {
                 return Ok(cage);
             }
         }
-        Err(std::io::Error::other("not even a supervised process can be started"))
+        Err(std::io::Error::other(run::NOWHERE))
     }
 
     /// The program a command's first word names, as the run will find it.

@@ -1,8 +1,10 @@
 //! Owns the place of a run as we see it from outside: filling it with the copy, and reading what was written there without being led out.
 
+#[cfg(target_os = "linux")]
 use std::ffi::CString;
 use std::fs;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
+#[cfg(target_os = "linux")]
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -10,9 +12,11 @@ use std::path::{Path, PathBuf};
 use super::super::stimulus::{Content, Item, Prepared};
 
 /// Longest file that is read back.
+#[cfg(target_os = "linux")]
 const LONGEST: u64 = 16 << 20;
 
 /// Writes the copy of a stimulus and a validator's files below `root`.
+#[cfg(target_os = "linux")]
 pub(super) fn fill(root: &Path, stimulus: &Prepared, files: &[(String, PathBuf)]) -> io::Result<()> {
     for item in &stimulus.items {
         put(&root.join("stimulus"), item)?;
@@ -31,6 +35,7 @@ pub(super) fn fill(root: &Path, stimulus: &Prepared, files: &[(String, PathBuf)]
     Ok(())
 }
 
+#[cfg(target_os = "linux")]
 fn is_executable(path: &Path) -> bool {
     path.metadata().is_ok_and(|m| m.permissions().mode() & 0o111 != 0)
 }
@@ -69,6 +74,7 @@ fn copy(from: &Path, to: &Path, executable: bool) -> io::Result<()> {
     io::copy(&mut source, &mut create(to, executable)?).map(|_| ())
 }
 
+#[cfg(target_os = "linux")]
 fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
     use super::super::place::{Entry, entries};
     fs::create_dir_all(to)?;
@@ -84,6 +90,7 @@ fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
 
 /// The bytes of a file below `root`; `None` where it is not there, no plain file, too long, or behind a link: a run may have put one to
 /// lead us out.
+#[cfg(target_os = "linux")]
 pub(super) fn read_back(root: &Path, name: &str) -> Option<Vec<u8>> {
     let c = |path: &Path| CString::new(path.as_os_str().as_encoded_bytes()).ok();
     let start = c(root)?;
@@ -107,16 +114,17 @@ pub(super) fn read_back(root: &Path, name: &str) -> Option<Vec<u8>> {
         return None;
     }
     let mut bytes = Vec::new();
-    file.take(LONGEST).read_to_end(&mut bytes).ok()?;
+    io::Read::read_to_end(&mut io::Read::take(file, LONGEST), &mut bytes).ok()?;
     Some(bytes)
 }
 
+#[cfg(target_os = "linux")]
 unsafe fn owned(fd: libc::c_int) -> Option<OwnedFd> {
     // SAFETY: the caller hands over a fresh descriptor.
     (fd >= 0).then(|| unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
 

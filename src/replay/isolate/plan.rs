@@ -5,18 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::Duration;
 
-use super::Limits;
-
-/// How much the kernel allows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Level {
-    /// Namespaces of its own, made without privileges.
-    User,
-    /// Namespaces made by root, where user namespaces are off.
-    Root,
-    /// No namespaces: a supervising process, process groups and Landlock.
-    Bare,
-}
+use super::{Level, Limits};
 
 /// Everything in the form of system calls.
 pub(super) struct Plan {

@@ -9,9 +9,12 @@ use super::child::{self, Ends, Note};
 use super::measures::Measures;
 use super::output::Captured;
 use super::place;
-use super::plan::{FOLDERS, Level, Plan, What};
-use super::{Cage, End, Job, Ran};
+use super::plan::{FOLDERS, Plan, What};
+use super::{Cage, End, Job, Level, Ran};
 use crate::replay::validator::Command;
+
+/// Why there is no way to run anything.
+pub(super) const NOWHERE: &str = "not even a supervised process can be started";
 
 /// Time the kernel has to make a place; more means that the machine is not able to.
 const SETUP: Duration = Duration::from_secs(20);
