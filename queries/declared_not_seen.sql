@@ -21,5 +21,5 @@ SELECT 'gate' AS what, gate_id AS id, gate_id, purpose, pass_recorded, declared_
 UNION ALL
 SELECT 'rule', r.rule_id, r.gate_id, g.purpose, g.pass_recorded, r.path
 FROM rules r LEFT JOIN gates g ON g.gate_id = r.gate_id
-WHERE r.path IS NOT NULL AND r.rule_id NOT IN (SELECT rule_id FROM carried)
+WHERE r.path IS NOT NULL AND r.loaded_by IS NULL AND r.rule_id NOT IN (SELECT rule_id FROM carried)
 ORDER BY what, id, gate_id

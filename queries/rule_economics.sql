@@ -54,7 +54,7 @@ WITH w AS (
     GROUP BY f.gate_id, f.rule_id
 ), named AS (
     SELECT gate_id, rule_id FROM ran UNION SELECT gate_id, rule_id FROM stopped UNION SELECT gate_id, rule_id FROM found
-    UNION SELECT coalesce(gate_id, ''), rule_id FROM rules
+    UNION SELECT coalesce(gate_id, ''), rule_id FROM rules WHERE loaded_by IS NULL
 )
 SELECT n.gate_id, n.rule_id, r.load, r.tokens, r.pinned,
     coalesce(ran.n_gate_runs, 0) AS n_gate_runs, coalesce(ran.n_runs, 0) AS n_runs, coalesce(n_pass, 0) AS n_pass, coalesce(n_fail, 0) AS n_fail,

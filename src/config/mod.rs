@@ -2,6 +2,7 @@
 
 pub mod error;
 pub mod file;
+pub mod instructions;
 pub mod layout;
 pub mod prices;
 pub mod profile;

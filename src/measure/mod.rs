@@ -5,6 +5,8 @@ mod known_answers;
 #[cfg(test)]
 mod known_changes;
 #[cfg(test)]
+mod known_standing;
+#[cfg(test)]
 pub mod sample;
 
 use std::collections::BTreeMap;

@@ -431,6 +431,7 @@ fn gates(world: &mut World) {
         lines: Some(3),
         tokens: Some(40),
         load: Some(LoadMode::Always),
+        loaded_by: None,
         pinned: None,
         since: None,
         until: None,

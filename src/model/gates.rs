@@ -52,10 +52,12 @@ record! {
         path: Option<String>,
         /// Lines it takes.
         lines: Option<i64>,
-        /// Tokens it takes when loaded.
+        /// Tokens it takes when loaded (estimate: bytes ÷ 4). NULL: not known.
         tokens: Option<i64>,
         /// always or on_demand.
         load: Option<LoadMode>,
+        /// Format of the sessions whose contexts load it by themselves. NULL: it is no instruction file.
+        loaded_by: Option<String>,
         /// Whether it is pinned.
         pinned: Option<bool>,
         /// Version or date it exists since.

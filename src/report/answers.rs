@@ -127,6 +127,7 @@ pub const QUESTIONS: &[Question] = &[
     ask("stage_failures", Span::Evidence, &[]),
     ask("cohorts", Span::Evidence, &[]),
     ask("models", Span::Evidence, &[]),
+    ask("standing_cost", Span::Evidence, &[]),
 ];
 
 /// The answers to [`QUESTIONS`].

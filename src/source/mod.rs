@@ -162,6 +162,7 @@ pub fn all() -> &'static [&'static dyn Source] {
         &claude_code::ClaudeCode,
         &copilot_cli::CopilotCli,
         &declarations::HookDeclarations,
+        &declarations::InstructionFiles,
     ]
 }
 

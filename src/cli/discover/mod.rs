@@ -74,6 +74,11 @@ pub fn discover(folder: &Path, config: &Config, homes: &Homes, all_projects: boo
             add("declared hooks", path);
         }
     }
+    for kind in crate::config::instructions::built_in() {
+        // A folder stands for the files that only their name makes instructions.
+        let path = kind.path.split_once("/*").map_or(kind.path.as_str(), |(folder, _)| folder);
+        add("instruction files", tops.here.join(path));
+    }
     add("harness contract", tops.here.join("docs/harness-contract.yml"));
     if let Some(head) = tops.repository {
         add("commits", head);
@@ -105,7 +110,7 @@ pub fn given_or_found(
 
 /// Commits and declarations alone say nothing of what gates did.
 fn is_evidence(what: &str) -> bool {
-    !matches!(what, "declared hooks" | "harness contract" | "commits" | "labels")
+    !matches!(what, "declared hooks" | "instruction files" | "harness contract" | "commits" | "labels")
 }
 
 fn nothing_found(folder: &Path, config: &Config, homes: &Homes) -> String {

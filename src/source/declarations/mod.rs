@@ -5,6 +5,7 @@
 //! or `.copilot`.
 
 mod hooks;
+mod instructions;
 mod permissions;
 mod place;
 
@@ -17,6 +18,7 @@ use crate::source::delivery_harness::whole;
 use crate::source::emit::Emitter;
 use crate::source::{Input, Probe, Source};
 
+pub use instructions::InstructionFiles;
 use place::Place;
 
 /// Name of the format.

@@ -33,6 +33,7 @@ pub fn read(root: &Map<String, Value>, file: &File<'_>, out: &mut Emitter<'_>) {
                 lines: Some(1),
                 tokens: None,
                 load: None,
+                loaded_by: None,
                 pinned: None,
                 since: None,
                 until: None,

@@ -80,6 +80,7 @@ pub fn empty(rule_id: String, source_id: &str, source_line: i64) -> Rule {
         lines: None,
         tokens: None,
         load: None,
+        loaded_by: None,
         pinned: None,
         since: None,
         until: None,
