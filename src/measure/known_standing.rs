@@ -74,7 +74,7 @@ const COLUMNS: &[&str] = &["rule_id", "folder", "tokens", "n_contexts", "standin
 #[test]
 fn a_file_costs_its_tokens_in_every_root_context_of_its_agent_in_its_folder_or_below() {
     assert_eq!(
-        lines(&measure(&world().engine(), "standing_cost", Window::ALL).unwrap(), COLUMNS),
+        lines(&measure(&world().engine(), "standing_cost", Window::ALL, "UTC").unwrap(), COLUMNS),
         [
             "claude-code:CLAUDE.md|~/shop|100|3|300|1|1",
             "claude-code:CLAUDE.md|~/till|30|0|0|1|0",
@@ -89,8 +89,8 @@ fn a_file_costs_its_tokens_in_every_root_context_of_its_agent_in_its_folder_or_b
 fn only_contexts_of_runs_in_the_window_count_and_instruction_files_are_no_unseen_rules() {
     let world = world();
     let window = Window { until: Some(at(300)), ..Window::ALL };
-    let told = lines(&measure(&world.engine(), "standing_cost", window).unwrap(), COLUMNS);
+    let told = lines(&measure(&world.engine(), "standing_cost", window, "UTC").unwrap(), COLUMNS);
     assert_eq!(told[0], "claude-code:CLAUDE.md|~/shop|100|2|200|1|1");
-    assert!(lines(&measure(&world.engine(), "declared_not_seen", Window::ALL).unwrap(), &["id"]).is_empty());
-    assert!(lines(&measure(&world.engine(), "rule_economics", Window::ALL).unwrap(), &["rule_id"]).is_empty());
+    assert!(lines(&measure(&world.engine(), "declared_not_seen", Window::ALL, "UTC").unwrap(), &["id"]).is_empty());
+    assert!(lines(&measure(&world.engine(), "rule_economics", Window::ALL, "UTC").unwrap(), &["rule_id"]).is_empty());
 }
