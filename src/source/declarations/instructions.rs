@@ -129,7 +129,10 @@ mod tests {
         sink.0
     }
 
-    fn shown(facts: &Facts) -> Vec<(&str, Option<&str>, Option<i64>, Option<LoadMode>, i64)> {
+    /// Name, path, lines, load and line of a rule.
+    type Shown<'f> = (&'f str, Option<&'f str>, Option<i64>, Option<LoadMode>, i64);
+
+    fn shown(facts: &Facts) -> Vec<Shown<'_>> {
         facts.rules.iter().map(|r| (r.rule_id.as_str(), r.path.as_deref(), r.tokens, r.load, r.source_line)).collect()
     }
 
