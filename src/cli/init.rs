@@ -120,7 +120,9 @@ const TAIL: &str = r##"
 
 # Changes to what is known of a harness's gates and rules. Keys of a gate: order, purpose (control, context, recorder, notifier),
 # kind (deterministic, model, human, external), mode (block, warn, observe), irreversible, pass_recorded, pinned, covers, aliases.
-# A pinned gate or rule is never proposed for removal.
+# A pinned gate or rule is never proposed for removal. Keys of a rule: about (product, harness, infrastructure) and mode; only product
+# problems earn yield. Keys of the layout: tracking and worktrees (folders), task_prefixes (before the number of an issue in names of
+# branches and work trees).
 # [[profile.agent-delivery-harness.gate]]
 # id = "gate_review"
 # pinned = true
@@ -128,6 +130,9 @@ const TAIL: &str = r##"
 # [[profile.agent-delivery-harness.rule]]
 # id = "trace-consistency"
 # mode = "block"
+#
+# [profile.agent-delivery-harness.layout]
+# task_prefixes = ["issue-"]
 "##;
 
 #[cfg(test)]
