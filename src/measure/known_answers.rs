@@ -335,8 +335,8 @@ fn weekly_trend_has_a_row_a_week_in_which_runs_ended() {
 
 #[test]
 fn every_sum_and_median_of_weeks_and_cohorts_carries_how_many_rows_it_rests_on() {
-    // r1: 9 gate runs; 4 calls, of which one has a placeholder for its output. r2 records no call. r3 records no gate run; its one call has
-    // no price.
+    // r1: 9 gate runs; 4 calls, of which one has a placeholder for its output. r2: two gate runs, one of unknown duration, and no call. r3: no
+    // gate run, no outcome, and one call without a price.
     assert_eq!(
         all(
             "weekly_trend",
@@ -354,7 +354,7 @@ fn every_sum_and_median_of_weeks_and_cohorts_carries_how_many_rows_it_rests_on()
                 "n_in_nano_usd_lower_bound"
             ]
         ),
-        ["2026-W45|1|1|1|1|1|9|4|4|3|1", "2026-W46|2|0|2|2|1|2|1|1|0|0"]
+        ["2026-W45|1|1|1|1|1|9|4|4|3|1", "2026-W46|2|1|2|2|1|1|1|1|0|0"]
     );
     assert_eq!(
         all("cohorts", &["harness_version", "n_ended", "n_timed", "n_runs_recording_gates", "n_calls", "n_output_known"]),
