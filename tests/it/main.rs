@@ -3,6 +3,7 @@
 mod audit;
 mod bug_log;
 mod cli;
+mod corpus_replay;
 mod crash;
 mod damage;
 mod demo;
@@ -16,6 +17,5 @@ mod overrides;
 mod readers;
 mod real;
 mod record;
-mod replay;
 mod support;
 mod truth;
