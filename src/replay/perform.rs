@@ -153,6 +153,10 @@ pub fn perform(request: &Request, progress: &dyn Progress) -> Result<Results, Fa
             against(&mut results, &mut issues, old_results, name, whole);
         }
     }
+    // Who fails whatever it is shown has resolved nothing.
+    let unbelieved = not_believed(&issues, &filled);
+    issues
+        .retain(|i| !matches!(i.kind, Kind::Resolved | Kind::NewlyCaught) || i.validator.as_ref().is_none_or(|v| !unbelieved.contains(v)));
     weigh::waive(&mut issues, waivers, request.today, selection.is_everything() && since.is_none());
     issues.sort_by(|a, b| {
         (a.kind, a.severity, &a.fixture, &a.validator, &a.gate).cmp(&(b.kind, b.severity, &b.fixture, &b.validator, &b.gate))
@@ -301,11 +305,16 @@ fn results_of(fixtures: &[&Fixture], tasks: &[Task<'_>], matrix: &Matrix, cage: 
     }
 }
 
+/// Validators that fail controls, or fail nothing at all.
+fn not_believed(issues: &[Issue], matrix: &Matrix) -> BTreeSet<String> {
+    let on_controls = issues.iter().filter(|i| i.kind == Kind::FalseAlarm).filter_map(|i| i.validator.clone());
+    let on_nothing = matrix.emptied.iter().filter(|e| e.once.outcome == Outcome::Catches).map(|e| e.validator.clone());
+    on_controls.chain(on_nothing).collect()
+}
+
 /// Who catches what nobody else does. Catches of a validator that fails controls, or fails nothing at all, are not believed.
 fn subsumption(results: &mut Results, tasks: &[Task<'_>], matrix: &Matrix) {
-    let mut not_believed: BTreeSet<String> =
-        results.issues.iter().filter(|i| i.kind == Kind::FalseAlarm).filter_map(|i| i.validator.clone()).collect();
-    not_believed.extend(matrix.emptied.iter().filter(|e| e.once.outcome == Outcome::Catches).map(|e| e.validator.clone()));
+    let not_believed = not_believed(&results.issues, matrix);
     let problems: Vec<&FixtureLine> = results.fixtures.iter().filter(|f| f.classification != Classification::Control).collect();
     let index: BTreeMap<&str, usize> = problems.iter().enumerate().map(|(i, f)| (f.id.as_str(), i)).collect();
     let mut took: BTreeMap<&str, Vec<f64>> = BTreeMap::new();

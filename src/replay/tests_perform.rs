@@ -201,8 +201,10 @@ fn who_fails_a_control_or_speaks_on_nothing_is_named_and_not_believed() {
     let home = Home::new();
     home.write("validators/all.sh", "exit 1\n");
     home.validators(&[validator("look", "g", "look.sh", ""), validator("all", "h", "all.sh", "")]);
+    home.fixture("known", "known_defect", "unseen", &expect("h", "misses"));
     let results = home.replay();
     assert_eq!(results.exit, 1);
+    assert_eq!(told(&results, Kind::Resolved), Vec::<&str>::new());
     assert_eq!((told(&results, Kind::FalseAlarm).len(), told(&results, Kind::OnNothing).len()), (1, 1));
     assert_eq!(results.subsumption.not_believed, ["all"]);
     assert_eq!(results.subsumption.worth.iter().map(|w| w.catches).collect::<Vec<_>>(), [2, 0]);

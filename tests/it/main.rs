@@ -17,5 +17,7 @@ mod overrides;
 mod readers;
 mod real;
 mod record;
+#[cfg(target_os = "linux")]
+mod replay;
 mod support;
 mod truth;
