@@ -5,6 +5,7 @@ use jiff::civil::Date;
 
 use super::results::Results;
 use super::suite::Suite;
+use super::validator::{Judge, Validator};
 use super::waivers::Change;
 use super::weigh::{Issue, Kind};
 
@@ -62,7 +63,12 @@ pub fn differences(at_ref: &Suite, work: &Suite, today: Date) -> Vec<Issue> {
                     "the validator no longer says how much it read, so that vacuous passes go unseen".to_owned(),
                 );
             }
-            Some(_) => {}
+            Some(new) => {
+                for fixture in rewritten(at_ref, old, new) {
+                    let text = format!("the recorded verdict of {fixture} is rewritten or taken away for the same prompt and model");
+                    name(Change::Validator, None, id, text);
+                }
+            }
         }
     }
     for waiver in &work.corpus.waivers.waivers {
@@ -83,6 +89,18 @@ pub fn differences(at_ref: &Suite, work: &Suite, today: Date) -> Vec<Issue> {
         }
     }
     out
+}
+
+/// Fixtures of which a judge's record is another although nothing that was judged is: a new prompt or model needs new records, the same
+/// ones do not.
+fn rewritten(at_ref: &Suite, old: &Validator, new: &Validator) -> Vec<String> {
+    let (Some(before), Some(now)) = (&old.judge, &new.judge) else { return Vec::new() };
+    if (&before.prompt_digest, &before.model) != (&now.prompt_digest, &now.model) {
+        return Vec::new();
+    }
+    let record = |judge: &Judge, id: &str| std::fs::read(judge.transcripts.join(format!("{id}.json"))).ok();
+    let ids = at_ref.corpus.fixtures.iter().map(|f| f.id.clone());
+    ids.filter(|id| record(before, id).is_some_and(|b| record(now, id).as_ref() != Some(&b))).collect()
 }
 
 /// The same of a results file, which knows bytes and names only.

@@ -365,6 +365,15 @@ const TRICKS: &[Trick] = &[
     ("the validator is deleted", |h| h.validators(&[validator("other", "g", "look.sh", "")]), "validator is deleted"),
     ("the validator changes its gate", |h| h.validators(&[validator("look", "elsewhere", "look.sh", "")]), "moved to gate elsewhere"),
     (
+        "the validator no longer reads such stimuli, and a new one of the gate fails everything",
+        |h| {
+            h.write("validators/all.sh", "exit 1\n");
+            h.write("failures/one/stimulus/a.txt", "still bad");
+            h.validators(&[validator("look", "g", "look.sh", "stimuli = [\"trace\"]\n"), validator("all", "g", "all.sh", "")]);
+        },
+        "is edited",
+    ),
+    (
         "the validator no longer says how much it read",
         |h| h.validators(&[validator("look", "g", "look.sh", "").split("[validator.substance]").next().unwrap().to_owned()]),
         "no longer says how much it read",
@@ -441,6 +450,37 @@ fn a_forged_memory_in_the_change_is_not_read() {
     let kept = fs::read(&memo).unwrap();
     let results = perform(&Request { baseline: Some("HEAD".into()), ..request }, &Quiet).unwrap();
     assert_eq!((results.exit, results.measured.remembered, fs::read(&memo).unwrap() == kept), (0, 3, true));
+}
+
+#[test]
+fn a_judges_record_rewritten_for_the_same_prompt_and_model_is_named() {
+    let home = Home::new();
+    home.write("validators/p.md", "Judge.");
+    home.validators(&["[[validator]]\nid = \"judge\"\ngate = \"g\"\nkind = \"judge\"\n[validator.judge]\nprompt = \"p.md\"\nmodel = \"m\"\ntranscripts = \"t\"\n".into()]);
+    let suite = super::Suite::load(&home.path("failures"), &home.path("validators/validators.toml")).unwrap();
+    let prompt = super::digest::bytes(b"Judge.");
+    let record = |id: &str, verdict: &str| {
+        let input = super::input_digest(suite.corpus.get(id).unwrap()).unwrap();
+        let text = format!("{{\"prompt_digest\":\"{prompt}\",\"model\":\"m\",\"input_digest\":\"{input}\",\"verdict\":\"{verdict}\"}}");
+        home.write(&format!("validators/t/{id}.json"), &text);
+    };
+    record("one", "pass");
+    record("two", "fail");
+    record("good", "pass");
+    home.commit();
+    assert_eq!(home.against("HEAD").exit, 0);
+    record("one", "fail");
+    let results = home.against("HEAD");
+    assert_eq!((results.exit, told(&results, Kind::SelfAcquittal).len()), (1, 1));
+    assert!(told(&results, Kind::SelfAcquittal)[0].contains("verdict of one is rewritten"));
+}
+
+#[test]
+fn a_validator_that_reads_less_than_the_fixture_has_is_named() {
+    let home = Home::new();
+    home.fixture("one", "normative", "bad", &format!("subjects = 3\n{}", expect("g", "catches")));
+    let results = home.replay();
+    assert_eq!((results.exit, told(&results, Kind::Differs)), (0, vec!["read 1 of 3 subjects: its verdict (catches) is of a part"]));
 }
 
 #[test]

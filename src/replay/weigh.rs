@@ -136,6 +136,12 @@ fn of_cell(fixture: &Fixture, cell: &Cell, out: &mut Vec<Issue>) {
         (Outcome::Catches, Classification::KnownDefect) => {
             push(Kind::Resolved, "caught now: resolved; make it normative".to_owned());
         }
+        (Outcome::Catches | Outcome::Misses, _)
+            if cell.once.substance.zip(fixture.stimulus.subjects).is_some_and(|(read, all)| read < all) =>
+        {
+            let (read, all) = (cell.once.substance.unwrap_or(0), fixture.stimulus.subjects.unwrap_or(0));
+            push(Kind::Differs, format!("read {read} of {all} subjects: its verdict ({}) is of a part", cell.once.outcome));
+        }
         (Outcome::Vacuous | Outcome::Skipped | Outcome::Stale, Classification::Control) => {
             push(Kind::Differs, format!("did not pass a control, it was {}: {told}", cell.once.outcome));
         }
