@@ -3,6 +3,7 @@
 mod audit;
 mod bug_log;
 mod cli;
+#[cfg(target_os = "linux")]
 mod corpus_replay;
 mod crash;
 mod damage;
