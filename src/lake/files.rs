@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use arrow::array::{Array, ArrayRef, Int64Array, RecordBatch};
+use arrow::array::{Array, ArrayRef, BooleanArray, Int64Array, RecordBatch};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
@@ -17,8 +17,12 @@ use crate::model::record::{Layer, TableDef};
 
 /// Physical column of fact tables: the ingest batch that wrote the row.
 pub const BATCH_ID: &str = "batch_id";
-/// Physical column of `sources`: the batch whose rows of this file are visible. NULL: none.
+/// Physical column of fact tables: the next part of the file may replace the row. NULL: it may not.
+pub const PROVISIONAL: &str = "provisional";
+/// Physical column of `sources`: the last batch whose rows of this file are visible. NULL: none.
 pub const DATA_BATCH: &str = "data_batch";
+/// Physical column of `sources`: the batch that read the file from its start. NULL: `data_batch` did.
+pub const FIRST_BATCH: &str = "first_batch";
 
 /// Rows of a row group; also the bound of what a writer holds, together with [`GROUP_BYTES`].
 const GROUP_ROWS: usize = 1 << 17;
@@ -31,8 +35,12 @@ pub(crate) fn physical_schema(def: &TableDef) -> SchemaRef {
     if def.layer == Layer::Fact {
         fields.push(Field::new(BATCH_ID, DataType::Int64, false));
     }
+    if def.layer == Layer::Fact && def.name != "sources" {
+        fields.push(Field::new(PROVISIONAL, DataType::Boolean, true));
+    }
     if def.name == "sources" {
         fields.push(Field::new(DATA_BATCH, DataType::Int64, true));
+        fields.push(Field::new(FIRST_BATCH, DataType::Int64, true));
     }
     std::sync::Arc::new(Schema::new(fields))
 }
@@ -106,9 +114,10 @@ impl FileWriter {
 }
 
 /// Adds the physical columns of a fact table to rows of one batch.
-pub(crate) fn with_batch(rows: &RecordBatch, def: &'static TableDef, batch: i64) -> Result<RecordBatch, LakeError> {
+pub(crate) fn with_batch(rows: &RecordBatch, def: &'static TableDef, batch: i64, provisional: bool) -> Result<RecordBatch, LakeError> {
     let mut columns: Vec<ArrayRef> = rows.columns().to_vec();
     columns.push(std::sync::Arc::new(Int64Array::from_value(batch, rows.num_rows())));
+    columns.push(std::sync::Arc::new(BooleanArray::from(vec![provisional.then_some(true); rows.num_rows()])));
     RecordBatch::try_new(physical_schema(def), columns).map_err(LakeError::misfit(def.name))
 }
 
@@ -130,6 +139,11 @@ pub(crate) fn read_columns(
 
 /// A column of 64-bit integers of that name.
 pub(crate) fn int64<'a>(batch: &'a RecordBatch, name: &str) -> Option<&'a Int64Array> {
+    batch.column_by_name(name)?.as_any().downcast_ref()
+}
+
+/// A column of truth values of that name.
+pub(crate) fn boolean<'a>(batch: &'a RecordBatch, name: &str) -> Option<&'a BooleanArray> {
     batch.column_by_name(name)?.as_any().downcast_ref()
 }
 

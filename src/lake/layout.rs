@@ -10,7 +10,7 @@ use super::LakeError;
 use super::disk::Disk;
 
 /// Raised when older programs could no longer read the lake.
-const LAYOUT: u32 = 2;
+const LAYOUT: u32 = 3;
 const FILE: &str = "lake.json";
 
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -5,6 +5,7 @@
 //! <lake>/lock               held by whoever writes
 //! <lake>/pending            there while an ingest has begun and not ended
 //! <lake>/derived.json       which versions of the derived tables belong together
+//! <lake>/readings/          where the reading of each session log stands; may be deleted
 //! <lake>/<table>/           Parquet files and _delta_log
 //! ```
 //!
@@ -19,8 +20,9 @@
 //! A session log that is found to be no continuation of what was read of it is a new generation: a source of its own, beside the
 //! rows of the one before, which is `superseded`. Every other file that changed replaces its rows.
 //!
-//! A file that has grown is read again from its start: the readers number repeated records, pair calls with results and
-//! difference counters over the whole file, so rows read from the middle on would not be those of one reading.
+//! A session log that has grown is read from where its reading ended: the state of its reader is put by in `readings/`
+//! ([`ingest`]). Rows that the rest of a file may change (a call without its result yet) are `provisional`: they stand after the mark
+//! and are visible until the next part is read. So the visible rows of a file are those of one reading, however often it grew.
 
 mod derived;
 mod digest;
@@ -45,8 +47,9 @@ use arrow::array::RecordBatch;
 use disk::Disk;
 use engine::LocalEngine;
 pub use error::LakeError;
-pub use files::{BATCH_ID, DATA_BATCH};
+pub use files::{BATCH_ID, DATA_BATCH, FIRST_BATCH, PROVISIONAL};
 use layout::Layout;
+pub use ledger::Span;
 pub use snapshot::Snapshot;
 use table::Table;
 

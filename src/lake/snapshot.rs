@@ -10,8 +10,8 @@ use rayon::prelude::*;
 
 use super::derived::Marker;
 use super::engine::LocalEngine;
-use super::files::{BATCH_ID, int64, read_columns, text};
-use super::ledger::Ledger;
+use super::files::{BATCH_ID, PROVISIONAL, boolean, int64, read_columns, text};
+use super::ledger::{Ledger, Span};
 use super::table::Table;
 use super::{Lake, LakeError, view};
 use crate::model;
@@ -34,7 +34,7 @@ pub struct Snapshot {
     root: PathBuf,
     tables: BTreeMap<&'static str, State>,
     ledger: Arc<Ledger>,
-    current: Vec<(String, i64)>,
+    current: Vec<(String, Span)>,
     marker: Option<Marker>,
 }
 
@@ -81,8 +81,7 @@ impl Snapshot {
     }
 
     /// Active Parquet files of a table, absolute; none if the table does not exist yet. Rows of a fact table count only where
-    /// (`source_id`, `batch_id`) is in [`Snapshot::current_batches`]; of `sources`, the row with the greatest `batch_id` of each
-    /// `source_id` counts.
+    /// [`Snapshot::current_batches`] shows their batch; of `sources`, the row with the greatest `batch_id` of each `source_id` counts.
     pub fn files(&self, table: &str) -> &[PathBuf] {
         self.tables.get(table).map_or(&[], |t| &t.files)
     }
@@ -92,8 +91,8 @@ impl Snapshot {
         self.tables.get(table).map(|t| t.version)
     }
 
-    /// (`source_id`, `batch_id`) of every visible row of a fact table, sorted.
-    pub fn current_batches(&self) -> &[(String, i64)] {
+    /// Which batches hold the visible rows of each source, by `source_id`.
+    pub fn current_batches(&self) -> &[(String, Span)] {
         &self.current
     }
 
@@ -123,10 +122,10 @@ impl Snapshot {
             let rows: Vec<Source> = self.ledger.entries.iter().map(|e| e.row.clone()).collect();
             return Ok(vec![Source::to_batch(&rows).map_err(LakeError::misfit(table.name))?]);
         }
-        let visible: HashMap<&str, i64> = self.current.iter().map(|(id, batch)| (id.as_str(), *batch)).collect();
+        let visible: HashMap<&str, Span> = self.current.iter().map(|(id, span)| (id.as_str(), *span)).collect();
         let mut columns: Vec<&str> = table.columns.iter().map(|c| c.name).collect();
         if table.layer == Layer::Fact {
-            columns.push(BATCH_ID);
+            columns.extend([BATCH_ID, PROVISIONAL]);
         }
         let read = |path: &PathBuf| -> Result<Vec<RecordBatch>, LakeError> {
             let mut batches = Vec::new();
@@ -191,12 +190,14 @@ fn paths(table: &Table<'_>) -> Result<Vec<PathBuf>, LakeError> {
     Ok(table.files()?.into_iter().map(|f| table.dir.join(f.name)).collect())
 }
 
-/// Which rows belong to the batch that `sources` names for their file.
-pub(crate) fn is_visible(batch: &RecordBatch, visible: &HashMap<&str, i64>) -> BooleanArray {
+/// Which rows belong to the batches that `sources` names for their file.
+pub(crate) fn is_visible(batch: &RecordBatch, visible: &HashMap<&str, Span>) -> BooleanArray {
     let (Some(ids), Some(batches)) = (text(batch, "source_id"), int64(batch, BATCH_ID)) else {
         return BooleanArray::from(vec![false; batch.num_rows()]);
     };
-    let mut last: Option<(&str, Option<i64>)> = None;
+    // Files of before have no such column.
+    let provisional = boolean(batch, PROVISIONAL);
+    let mut last: Option<(&str, Option<Span>)> = None;
     let rows = (0..batch.num_rows()).map(|row| {
         if ids.is_null(row) {
             return false;
@@ -207,7 +208,8 @@ pub(crate) fn is_visible(batch: &RecordBatch, visible: &HashMap<&str, i64>) -> B
             _ => visible.get(id).copied(),
         };
         last = Some((id, current));
-        current == Some(batches.value(row))
+        let may_be_replaced = provisional.is_some_and(|p| p.is_valid(row) && p.value(row));
+        current.is_some_and(|span| span.shows(batches.value(row), may_be_replaced))
     });
     rows.collect::<Vec<bool>>().into()
 }

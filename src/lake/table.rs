@@ -282,7 +282,7 @@ mod tests {
         let rows = [Warning { source_id: "s".into(), source_line: None, kind: "k".into(), detail: None, count: 1 }];
         let def = Warning::TABLE;
         let mut file = FileWriter::create(disk, &root.join(def.name), file_name(Some(batch)), physical_schema(def)).unwrap();
-        file.write(&with_batch(&Warning::to_batch(&rows).unwrap(), def, batch).unwrap()).unwrap();
+        file.write(&with_batch(&Warning::to_batch(&rows).unwrap(), def, batch, false).unwrap()).unwrap();
         file.close().unwrap()
     }
 

@@ -10,8 +10,8 @@ use arrow::compute::filter_record_batch;
 
 use super::disk::STAGED;
 use super::engine::LocalEngine;
-use super::files::{BATCH_ID, FileWriter, batch_of, file_name, physical_schema, read_columns};
-use super::ledger::Ledger;
+use super::files::{BATCH_ID, FileWriter, PROVISIONAL, batch_of, file_name, physical_schema, read_columns};
+use super::ledger::{Ledger, Span};
 use super::snapshot::is_visible;
 use super::table::{Change, DataFile, Table};
 use super::{Lake, LakeError};
@@ -81,11 +81,11 @@ pub(crate) fn retire(files: &[PathBuf]) {
 /// necessary: replaced rows are looked for when they outweigh the visible ones, many files every [`MERGE_EVERY`] batches.
 pub(crate) fn compact(lake: &Lake, engine: &LocalEngine, ledger: &Ledger, batches_before: i64) -> Result<(), LakeError> {
     let worn = ledger.is_worn();
-    if !worn && ledger.last_batch() / MERGE_EVERY == batches_before / MERGE_EVERY {
+    if !worn && !is_due(ledger, batches_before) {
         return Ok(());
     }
-    let facts: HashMap<&str, i64> = ledger.entries.iter().filter_map(|e| Some((e.row.source_id.as_str(), e.data_batch?))).collect();
-    let rows: HashMap<&str, i64> = ledger.entries.iter().map(|e| (e.row.source_id.as_str(), e.batch)).collect();
+    let facts: HashMap<&str, Span> = ledger.entries.iter().filter_map(|e| Some((e.row.source_id.as_str(), e.data?))).collect();
+    let rows: HashMap<&str, Span> = ledger.entries.iter().map(|e| (e.row.source_id.as_str(), Span::one(e.batch))).collect();
     // What `sources` says of replaced rows is what tells that there are some, so it comes last and drops them only then.
     let worn = worn || lake.table(Source::TABLE, engine, None)?.files()?.len() > MANY_FILES;
     for def in model::FACT_TABLES {
@@ -94,11 +94,16 @@ pub(crate) fn compact(lake: &Lake, engine: &LocalEngine, ledger: &Ledger, batche
     compact_table(lake, engine, Source::TABLE, &rows, worn)
 }
 
+/// Whether so many batches came that the folders are looked at again.
+pub(crate) fn is_due(ledger: &Ledger, batches_before: i64) -> bool {
+    ledger.last_batch() / MERGE_EVERY != batches_before / MERGE_EVERY
+}
+
 fn compact_table(
     lake: &Lake,
     engine: &LocalEngine,
     def: &'static TableDef,
-    visible: &HashMap<&str, i64>,
+    visible: &HashMap<&str, Span>,
     worn: bool,
 ) -> Result<(), LakeError> {
     let mut table = lake.table(def, engine, None)?;
@@ -134,9 +139,9 @@ fn compact_table(
     sweep(lake, &table, None)
 }
 
-fn live_rows(table: &Table<'_>, file: &DataFile, visible: &HashMap<&str, i64>) -> Result<(usize, usize), LakeError> {
+fn live_rows(table: &Table<'_>, file: &DataFile, visible: &HashMap<&str, Span>) -> Result<(usize, usize), LakeError> {
     let (mut live, mut total) = (0, 0);
-    for batch in read_columns(&table.dir.join(&file.name), &["source_id", BATCH_ID])? {
+    for batch in read_columns(&table.dir.join(&file.name), &["source_id", BATCH_ID, PROVISIONAL])? {
         let batch = batch?;
         live += is_visible(&batch, visible).true_count();
         total += batch.num_rows();
@@ -144,7 +149,7 @@ fn live_rows(table: &Table<'_>, file: &DataFile, visible: &HashMap<&str, i64>) -
     Ok((live, total))
 }
 
-fn copy_live(table: &Table<'_>, file: &DataFile, visible: &HashMap<&str, i64>, into: &mut FileWriter) -> Result<(), LakeError> {
+fn copy_live(table: &Table<'_>, file: &DataFile, visible: &HashMap<&str, Span>, into: &mut FileWriter) -> Result<(), LakeError> {
     let path = table.dir.join(&file.name);
     let fail = LakeError::content(&path);
     let schema = physical_schema(table.def);

@@ -89,7 +89,7 @@ macro_rules! record {
         }
     ) => {
         $(#[doc = $tdoc])+
-        #[derive(Debug, Clone, PartialEq)]
+        #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
         pub struct $name {
             $( $(#[doc = $doc])+ pub $field: $ty, )+
         }

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Serialize};
+
 use super::lenient::NAME_CAP;
 use crate::model::decisions::{Commit, Decision, GuardEvent, Unit};
 use crate::model::gate_runs::{Finding, GateRun};
@@ -61,6 +63,10 @@ impl Facts {
 pub trait Sink {
     /// Moves every row out of `facts`.
     fn take(&mut self, facts: &mut Facts) -> anyhow::Result<()>;
+
+    /// What was taken so far stays as it is, whatever the file grows by; `state` is from where a later reading may go on. Rows that
+    /// are taken from now on may come out otherwise then.
+    fn settled(&mut self, _state: Vec<u8>) {}
 }
 
 /// Keeps everything: for tests and for callers that want one file's facts.
@@ -100,6 +106,28 @@ pub struct Summary {
     pub read_to: i64,
     /// Earned from the rows that were delivered.
     pub capabilities: BTreeSet<&'static str>,
+    /// Where the reading went on from an earlier one. `None`: it read the whole file.
+    pub went_on: Option<WentOn>,
+}
+
+/// What an earlier reading had told of a file when a later one went on. Its counts stand in the summary too.
+#[derive(Debug, Default, Clone, PartialEq)]
+pub struct WentOn {
+    pub offset: i64,
+    pub records: i64,
+    pub quarantined: i64,
+    pub warnings: i64,
+}
+
+/// What an emitter holds beside rows: put by with the state of its reader.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Tally {
+    records: i64,
+    quarantined: i64,
+    n_warnings: i64,
+    capabilities: Vec<String>,
+    /// Kind, detail, first line, count.
+    warnings: Vec<(String, Option<String>, Option<i64>, i64)>,
 }
 
 /// Rows held before they are handed to the sink.
@@ -112,11 +140,41 @@ pub struct Emitter<'s> {
     pub summary: Summary,
     warnings: BTreeMap<(String, Option<String>), (Option<i64>, i64)>,
     sink: &'s mut dyn Sink,
+    /// State of an earlier reading, for a reader that can go on from it.
+    pub earlier: Option<&'s [u8]>,
 }
 
 impl<'s> Emitter<'s> {
     pub fn new(source_id: String, sink: &'s mut dyn Sink) -> Self {
-        Emitter { source_id, facts: Facts::default(), summary: Summary::default(), warnings: BTreeMap::new(), sink }
+        Emitter { source_id, facts: Facts::default(), summary: Summary::default(), warnings: BTreeMap::new(), sink, earlier: None }
+    }
+
+    /// Goes on with what an earlier reading had counted up to `offset`. `None`, and nothing changed: the tally names a capability
+    /// that there is none of.
+    pub fn go_on(&mut self, tally: Tally, offset: i64) -> Option<()> {
+        let known = |name: &String| CAPABILITIES.iter().copied().find(|c| c == name);
+        let capabilities = tally.capabilities.iter().map(known).collect::<Option<_>>()?;
+        let Tally { records, quarantined, n_warnings: warnings, .. } = tally;
+        let went_on = Some(WentOn { offset, records, quarantined, warnings });
+        self.summary = Summary { records, quarantined, warnings, read_to: offset, capabilities, went_on };
+        self.warnings = tally.warnings.into_iter().map(|(kind, detail, line, count)| ((kind, detail), (line, count))).collect();
+        Some(())
+    }
+
+    /// Hands on the rows so far as settled; `state` puts the reader's state beside the tally.
+    pub fn settle(&mut self, state: impl FnOnce(Tally) -> Option<Vec<u8>>) -> anyhow::Result<()> {
+        self.flush()?;
+        let tally = Tally {
+            records: self.summary.records,
+            quarantined: self.summary.quarantined,
+            n_warnings: self.summary.warnings,
+            capabilities: self.summary.capabilities.iter().map(|c| (*c).to_owned()).collect(),
+            warnings: self.warnings.iter().map(|((kind, detail), (line, count))| (kind.clone(), detail.clone(), *line, *count)).collect(),
+        };
+        if let Some(state) = state(tally) {
+            self.sink.settled(state);
+        }
+        Ok(())
     }
 
     /// Records one input record that becomes no row.
@@ -160,9 +218,34 @@ impl<'s> Emitter<'s> {
     }
 }
 
+/// Every capability there is.
+const CAPABILITIES: [&str; 20] = [
+    "model_calls",
+    "tokens",
+    "output_tokens",
+    "usage_totals",
+    "tool_calls",
+    "durations",
+    "exit_status",
+    "contexts",
+    "subagents",
+    "gate_runs",
+    "verdicts",
+    "gate_costs",
+    "findings",
+    "finding_identity",
+    "severities",
+    "units",
+    "decisions",
+    "declared_gates",
+    "commits",
+    "economics",
+];
+
 /// A capability is set from what stands in the rows, never from what a format could deliver.
 fn earn(facts: &Facts, earned: &mut BTreeSet<&'static str>) {
     let mut set = |name: &'static str, seen: bool| {
+        debug_assert!(CAPABILITIES.contains(&name), "{name} is not listed");
         if seen {
             earned.insert(name);
         }

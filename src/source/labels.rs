@@ -107,7 +107,7 @@ impl Source for Labels {
                         Err(_) => out.quarantine(line.number, line.offset, line.bytes.len(), "truncated_tail", None),
                     }
                 }
-                Some(Next::Oversize { number, offset, bytes }) => {
+                Some(Next::Oversize { number, offset, bytes, .. }) => {
                     out.summary.records += 1;
                     out.quarantine(number, offset, bytes, "oversize", None);
                 }

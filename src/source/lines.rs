@@ -26,6 +26,8 @@ pub enum Next<'a> {
         number: i64,
         offset: i64,
         bytes: usize,
+        /// It has no line end.
+        is_tail: bool,
     },
 }
 
@@ -48,6 +50,16 @@ impl<R: Read> LineReader<R> {
 
     pub fn with_cap(inner: R, cap: usize) -> Self {
         LineReader { inner, buffer: vec![0; CHUNK.min(cap.max(64))], start: 0, end: 0, offset: 0, number: 0, cap, ended: false }
+    }
+
+    /// Reads on behind the line of that number, which ends at `offset`, where `inner` stands.
+    pub fn behind(inner: R, offset: i64, number: i64) -> Self {
+        LineReader { offset, number, ..Self::new(inner) }
+    }
+
+    /// Number of the last line that was returned or was blank.
+    pub fn number(&self) -> i64 {
+        self.number
     }
 
     /// Offset of the byte after the last line that was returned.
@@ -80,7 +92,7 @@ impl<R: Read> LineReader<R> {
             self.offset += (to - from) as i64 + i64::from(found);
             self.start = if found { to + 1 } else { to };
             if to - from > self.cap {
-                return Ok(Some(Next::Oversize { number: self.number, offset, bytes: to - from }));
+                return Ok(Some(Next::Oversize { number: self.number, offset, bytes: to - from, is_tail: !found }));
             }
             let mut bytes = &self.buffer[from..to];
             if offset == 0 {
@@ -123,6 +135,7 @@ impl<R: Read> LineReader<R> {
         self.number += 1;
         let (number, offset) = (self.number, self.offset);
         let mut bytes = 0usize;
+        let mut is_tail = false;
         loop {
             match memchr::memchr(b'\n', &self.buffer[self.start..self.end]) {
                 Some(at) => {
@@ -136,6 +149,7 @@ impl<R: Read> LineReader<R> {
                     (self.start, self.end) = (0, 0);
                     if self.ended {
                         self.offset += bytes as i64;
+                        is_tail = true;
                         break;
                     }
                     self.fill()?;
@@ -144,7 +158,7 @@ impl<R: Read> LineReader<R> {
         }
         self.buffer.truncate(CHUNK.max(self.end));
         self.buffer.shrink_to_fit();
-        Ok(Next::Oversize { number, offset, bytes })
+        Ok(Next::Oversize { number, offset, bytes, is_tail })
     }
 }
 
@@ -167,7 +181,7 @@ mod tests {
             out.push(match next {
                 Next::Line(l) => (String::from_utf8_lossy(l.bytes).into_owned(), l.number, l.offset, "line"),
                 Next::Tail(l) => (String::from_utf8_lossy(l.bytes).into_owned(), l.number, l.offset, "tail"),
-                Next::Oversize { number, offset, bytes } => (bytes.to_string(), number, offset, "oversize"),
+                Next::Oversize { number, offset, bytes, .. } => (bytes.to_string(), number, offset, "oversize"),
             });
         }
         assert_eq!(reader.offset(), input.len() as i64);

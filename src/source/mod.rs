@@ -9,6 +9,7 @@ pub mod diagnostics;
 pub mod edges;
 pub mod emit;
 pub mod git;
+pub mod growing;
 pub mod hook_command;
 pub mod hook_failure;
 pub mod hook_identity;
@@ -25,6 +26,9 @@ pub mod salvage;
 pub mod scan;
 pub mod severity;
 pub mod walk;
+
+#[cfg(test)]
+mod growing_tests;
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -181,7 +185,13 @@ pub fn head_of(input: &Input) -> io::Result<Vec<u8>> {
 
 /// Reads one file with one source into a sink.
 pub fn read_file(source: &dyn Source, input: &Input, sink: &mut dyn emit::Sink) -> anyhow::Result<Summary> {
+    read_grown_file(source, input, None, sink)
+}
+
+/// Reads one file, from where the reading ended that left `earlier`, if its source can: then [`Summary::went_on`] says so.
+pub fn read_grown_file(source: &dyn Source, input: &Input, earlier: Option<&[u8]>, sink: &mut dyn emit::Sink) -> anyhow::Result<Summary> {
     let mut out = Emitter::new(input.source_id.clone(), sink);
+    out.earlier = earlier;
     source.read(input, &mut out)?;
     out.finish()
 }

@@ -1,7 +1,7 @@
 //! Owns opening an input: gzip and zstd files are read through their decoder, UTF-16 text is turned into UTF-8.
 
 use std::fs::File;
-use std::io::{self, BufReader, Cursor, Read};
+use std::io::{self, BufReader, Cursor, Read, Seek};
 
 use super::Input;
 
@@ -40,18 +40,26 @@ pub fn open(input: &Input) -> io::Result<Box<dyn Read + Send>> {
     decode(input.open()?)
 }
 
-fn decode(mut file: File) -> io::Result<Box<dyn Read + Send>> {
-    let mut magic = [0u8; 4];
-    let mut held = 0;
-    while held < magic.len() {
-        match file.read(&mut magic[held..]) {
-            Ok(0) => break,
-            Ok(n) => held += n,
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-            Err(e) => return Err(e),
-        }
+/// The file from a byte on, where its bytes are its text; `None` where a decoder stands between.
+pub fn plain_from(input: &Input, offset: u64) -> io::Result<Option<File>> {
+    let mut file = input.open()?;
+    let magic = magic_of(&mut file)?;
+    if [GZIP, ZSTD, &[0xFF, 0xFE], &[0xFE, 0xFF]].iter().any(|m| magic.starts_with(m)) {
+        return Ok(None);
     }
-    let magic = magic[..held].to_vec();
+    file.seek(io::SeekFrom::Start(offset))?;
+    Ok(Some(file))
+}
+
+/// The first bytes, by which an encoding is told.
+fn magic_of(file: &mut File) -> io::Result<Vec<u8>> {
+    let mut magic = Vec::with_capacity(4);
+    file.take(4).read_to_end(&mut magic)?;
+    Ok(magic)
+}
+
+fn decode(mut file: File) -> io::Result<Box<dyn Read + Send>> {
+    let magic = magic_of(&mut file)?;
     let utf16 = match magic.as_slice() {
         [0xFF, 0xFE, ..] => Some(false),
         [0xFE, 0xFF, ..] => Some(true),

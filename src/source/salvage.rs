@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use std::io::Read;
 
 use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
 
 use super::emit::Emitter;
 use super::lines::{Line, LineReader, Next};
@@ -47,17 +48,70 @@ pub fn read_records<R: Read>(
     input: R,
     out: &mut Emitter<'_>,
     is_record: fn(&[u8]) -> bool,
-    mut each: impl FnMut(&Record<'_>, &mut Emitter<'_>) -> serde_json::Result<()>,
+    each: impl FnMut(&Record<'_>, &mut Emitter<'_>) -> serde_json::Result<()>,
 ) -> anyhow::Result<()> {
-    let mut lines = LineReader::new(input);
-    let mut salvage =
-        Salvage { is_record, held: VecDeque::new(), prefix: Vec::new(), in_text: false, spent: 0, budget: BUDGET_BASE, read_to: None };
+    read_on(input, Mark::default(), out, is_record, each, |_, _| Ok(()))
+}
+
+/// Where a reading stood behind a line end, with nothing held, and what salvage had cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mark {
+    pub offset: i64,
+    /// Number of the line that ends there.
+    pub line: i64,
+    spent: usize,
+    budget: usize,
+}
+
+impl Default for Mark {
+    fn default() -> Mark {
+        Mark { offset: 0, line: 0, spent: 0, budget: BUDGET_BASE }
+    }
+}
+
+/// [`read_records`] from `from` on, where `input` stands. Before anything is read that more bytes at the file's end could change
+/// (a line without end, lines held for joining), `before_end` is told the mark from which a later reading may go on; not at all, where
+/// there is none.
+pub fn read_on<R: Read>(
+    input: R,
+    from: Mark,
+    out: &mut Emitter<'_>,
+    is_record: fn(&[u8]) -> bool,
+    mut each: impl FnMut(&Record<'_>, &mut Emitter<'_>) -> serde_json::Result<()>,
+    before_end: impl FnOnce(Mark, &mut Emitter<'_>) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let mut lines = LineReader::behind(input, from.offset, from.line);
+    let mut salvage = Salvage {
+        is_record,
+        held: VecDeque::new(),
+        prefix: Vec::new(),
+        in_text: false,
+        spent: from.spent,
+        budget: from.budget,
+        read_to: None,
+    };
+    let mut before_end = Some(before_end);
+    let mut mark = from;
+    let mut told = told_so_far(out);
     loop {
-        let (line, is_tail) = match lines.next_line()? {
+        if salvage.held.is_empty() {
+            mark = Mark { offset: lines.offset(), line: lines.number(), spent: salvage.spent, budget: salvage.budget };
+            told = told_so_far(out);
+        }
+        let next = lines.next_line()?;
+        let is_end = matches!(next, None | Some(Next::Tail(_) | Next::Oversize { is_tail: true, .. }));
+        // Where the loss of held lines was told since, what is still held has no mark of its own.
+        if is_end
+            && told == told_so_far(out)
+            && let Some(before_end) = before_end.take()
+        {
+            before_end(mark, out)?;
+        }
+        let (line, is_tail) = match next {
             None => break,
             Some(Next::Line(line)) => (line, false),
             Some(Next::Tail(line)) => (line, true),
-            Some(Next::Oversize { number, offset, bytes }) => {
+            Some(Next::Oversize { number, offset, bytes, .. }) => {
                 salvage.give_up(out, &mut each);
                 out.summary.records += 1;
                 out.quarantine(number, offset, bytes, "oversize", None);
@@ -80,6 +134,10 @@ pub fn read_records<R: Read>(
     salvage.give_up(out, &mut each);
     out.summary.read_to = salvage.read_to.unwrap_or(lines.offset());
     Ok(())
+}
+
+fn told_so_far(out: &Emitter<'_>) -> [i64; 3] {
+    [out.summary.records, out.summary.quarantined, out.summary.warnings]
 }
 
 /// A line kept because a record may go on in the next one.

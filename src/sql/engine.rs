@@ -21,7 +21,7 @@ use super::params::{self, Param, Type};
 use super::relations::{self, Form, Relation, literal, words};
 use super::{SqlError, guard};
 use crate::config::prices::PriceTable;
-use crate::lake::Snapshot;
+use crate::lake::{Snapshot, Span};
 use crate::model;
 use crate::model::id::digest;
 
@@ -31,7 +31,7 @@ pub struct Tables {
     /// Active Parquet files by table, absolute.
     pub files: BTreeMap<String, Vec<PathBuf>>,
     /// (source id, batch id) of every visible row of a fact table.
-    pub current: Vec<(String, i64)>,
+    pub current: Vec<(String, Span)>,
     /// Version of the commit point. NULL in a citation where there is none.
     pub version: Option<i64>,
     /// Digest of the visible facts.
@@ -146,10 +146,10 @@ impl Engine {
     }
 
     fn load_current(&self, tables: &Tables) -> Result<(), SqlError> {
-        self.batch("create current_batches", "CREATE TABLE current_batches (source_id VARCHAR, batch_id BIGINT)")?;
+        self.batch("create current_batches", "CREATE TABLE current_batches (source_id VARCHAR, first_batch BIGINT, last_batch BIGINT)")?;
         let mut appender = self.db.appender("current_batches").map_err(SqlError::engine("fill current_batches"))?;
-        for (source, batch) in &tables.current {
-            appender.append_row(duckdb::params![source, batch]).map_err(SqlError::engine("fill current_batches"))?;
+        for (source, Span { first, last }) in &tables.current {
+            appender.append_row(duckdb::params![source, first, last]).map_err(SqlError::engine("fill current_batches"))?;
         }
         appender.flush().map_err(SqlError::engine("fill current_batches"))
     }

@@ -81,7 +81,7 @@ fn rows_of(def: &TableDef, files: &[std::path::PathBuf]) -> Result<String, SqlEr
     let type_of = |kind: Kind| if kind == Kind::Timestamp { "TIMESTAMPTZ" } else { kind.sql_name() };
     let mut nulls: Vec<String> = def.columns.iter().map(|c| format!("NULL::{} AS \"{}\"", type_of(c.kind), c.name)).collect();
     if def.layer == Layer::Fact {
-        nulls.push("NULL::BIGINT AS batch_id".to_owned());
+        nulls.extend(["NULL::BIGINT AS batch_id".to_owned(), "NULL::BOOLEAN AS provisional".to_owned()]);
     }
     let none = format!("SELECT {} WHERE false", nulls.join(", "));
     if files.is_empty() {
@@ -109,10 +109,15 @@ fn column_list(def: &TableDef) -> String {
     def.columns.iter().map(column).collect::<Vec<_>>().join(", ")
 }
 
-/// Facts count only where the commit point names their batch.
+/// Facts count only where the commit point names their batch ([`crate::lake::Span`]).
 fn visible(def: &TableDef, raw: &str) -> String {
-    let filter = if def.layer == Layer::Fact { " SEMI JOIN current_batches USING (source_id, batch_id)" } else { "" };
-    format!("SELECT {} FROM ({raw}){filter}", column_list(def))
+    let shown = "raw.batch_id = c.last_batch \
+        OR (raw.batch_id BETWEEN c.first_batch AND c.last_batch AND raw.provisional IS NOT TRUE)";
+    let filter = match def.layer {
+        Layer::Fact => format!(" SEMI JOIN current_batches c ON raw.source_id = c.source_id AND ({shown})"),
+        Layer::Derived => String::new(),
+    };
+    format!("SELECT {} FROM ({raw}) raw{filter}", column_list(def))
 }
 
 fn newest_source(def: &TableDef, raw: &str) -> String {

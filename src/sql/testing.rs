@@ -11,6 +11,7 @@ use tempfile::TempDir;
 use super::render::text_of;
 use super::{Answer, Engine, Limits, Tables};
 use crate::config::prices::PriceTable;
+use crate::lake::Span;
 use crate::model::record::{Layer, Record};
 
 /// A lake made of hand-written records.
@@ -42,7 +43,7 @@ impl World {
 
     /// Makes a batch of a source visible.
     pub fn current(&mut self, source: &str, batch: i64) {
-        self.tables.current.push((source.to_owned(), batch));
+        self.tables.current.push((source.to_owned(), Span { first: batch, last: batch }));
     }
 
     pub fn engine(&self) -> Engine {

@@ -8,7 +8,8 @@ use std::process::Command;
 use crate::support::{Scratch, csv_rows};
 
 /// Prints, for each table of the lake in argv[1] and each reader: table, reader, rows, sum of source_line. A row of a fact counts where
-/// the newest row of its file in `sources` names its batch: what a file said before it was read again stays until files are compacted.
+/// the newest row of its file in `sources` names its batch, and no later part of the file may have replaced it: what a file said before it
+/// was read again stays until files are compacted.
 const READ: &str = r#"
 import os, sys
 import duckdb, polars
@@ -18,9 +19,13 @@ print("table,reader,n,lines")
 sources = DeltaTable(os.path.join(root, "sources")).to_pyarrow_table().to_pylist()
 newest = {}
 for row in sorted(sources, key=lambda row: row["batch_id"]):
-    newest[row["source_id"]] = row["data_batch"]
+    newest[row["source_id"]] = (row["first_batch"], row["data_batch"])
 def lives(row):
-    return "batch_id" not in row or "source_id" not in row or newest.get(row["source_id"]) == row["batch_id"]
+    if "batch_id" not in row or "source_id" not in row or "provisional" not in row:
+        return True
+    first, last = newest.get(row["source_id"], (None, None))
+    batch = row["batch_id"]
+    return last is not None and (batch == last or (first <= batch <= last and not row["provisional"]))
 def counted(name, reader, rows):
     rows = [row for row in rows if lives(row)]
     lines = [row["source_line"] or 0 for row in rows if "source_line" in row]

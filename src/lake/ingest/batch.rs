@@ -6,15 +6,16 @@ use std::sync::{Mutex, PoisonError};
 use super::blank;
 use super::commit::Finished;
 use super::plan::Job;
+use super::readings;
 use crate::lake::files::{FileWriter, file_name, physical_schema, with_batch};
-use crate::lake::ledger::Entry;
+use crate::lake::ledger::{Entry, Span};
 use crate::lake::{Lake, LakeError};
 use crate::model::FACT_TABLES;
 use crate::model::record::Record;
 use crate::model::time::Ts;
 use crate::model::vocabulary::SourceState;
 use crate::source::emit::{Facts, Sink, Summary};
-use crate::source::{edges, open, read_file};
+use crate::source::{edges, open, read_grown_file};
 
 /// Files of one batch, shared by the threads that read.
 pub(super) struct BatchWriter<'l> {
@@ -42,11 +43,12 @@ impl<'l> BatchWriter<'l> {
     pub(super) fn read(&self, job: &Job, now: Ts) -> Result<Outcome, LakeError> {
         let mut row = blank(&job.input, &job.stat, SourceState::Current, job.reader_digest.clone(), now);
         row.format = Some(job.reader.format().to_owned());
-        let mut sink = BatchSink { writer: self, failure: None };
+        let mut sink = BatchSink { writer: self, failure: None, state: None };
+        let earlier = readings::earlier(self.lake, job);
         let read = edges::of(&job.input.path, job.stat.size).map_err(anyhow::Error::from).and_then(|ends| {
             (row.head_hash, row.tail_hash) = ends;
             // One hostile file must not end the reading of all others.
-            catch_unwind(AssertUnwindSafe(|| read_file(job.reader, &job.input, &mut sink)))
+            catch_unwind(AssertUnwindSafe(|| read_grown_file(job.reader, &job.input, earlier.as_deref(), &mut sink)))
                 .unwrap_or_else(|_| Err(anyhow::anyhow!("its reader failed: a bug, please report it")))
         });
         if let Some(failure) = sink.failure {
@@ -59,24 +61,29 @@ impl<'l> BatchWriter<'l> {
                 row.n_warnings = summary.warnings;
                 row.capabilities = summary.capabilities.iter().map(|c| (*c).to_owned()).collect();
                 row.read_to = summary.read_to;
-                let entry = Entry { row, batch: self.number, data_batch: Some(self.number) };
+                let first = match (&summary.went_on, job.known.as_ref().and_then(|k| k.data)) {
+                    (Some(_), Some(before)) => before.first,
+                    _ => self.number,
+                };
+                let entry = Entry { row, batch: self.number, data: Some(Span { first, last: self.number }) };
+                readings::keep(self.lake, job, &entry, sink.state.as_deref())?;
                 Ok(Outcome { entry, summary, failure: None })
             }
             Err(e) => {
-                let before = job.known.as_ref().filter(|k| k.data_batch.is_some());
-                let mut entry = before.cloned().unwrap_or(Entry { row, batch: self.number, data_batch: None });
+                let before = job.known.as_ref().filter(|k| k.data.is_some());
+                let mut entry = before.cloned().unwrap_or(Entry { row, batch: self.number, data: None });
                 entry.fail(&job.stat, now);
                 Ok(Outcome { entry, summary: Summary::default(), failure: Some(open::told_of(&e)) })
             }
         }
     }
 
-    fn put<R: Record>(&self, rows: &mut Vec<R>) -> Result<(), LakeError> {
+    fn put<R: Record>(&self, rows: &mut Vec<R>, provisional: bool) -> Result<(), LakeError> {
         let def = R::TABLE;
         let Some(at) = FACT_TABLES.iter().position(|t| t.name == def.name).filter(|_| !rows.is_empty()) else { return Ok(()) };
         let batch = R::to_batch(rows).map_err(LakeError::misfit(def.name))?;
         rows.clear();
-        let batch = with_batch(&batch, def, self.number)?;
+        let batch = with_batch(&batch, def, self.number, provisional)?;
         let mut slot = self.tables.get(at).map(|t| t.lock().unwrap_or_else(PoisonError::into_inner));
         let Some(slot) = slot.as_deref_mut() else { return Ok(()) };
         if slot.is_none() {
@@ -101,6 +108,8 @@ struct BatchSink<'b, 'l> {
     writer: &'b BatchWriter<'l>,
     /// Told apart from what is wrong with the file that is read.
     failure: Option<LakeError>,
+    /// From where a later reading may go on; rows that come after it may come out otherwise then.
+    state: Option<Vec<u8>>,
 }
 
 impl Sink for BatchSink<'_, '_> {
@@ -124,27 +133,31 @@ impl Sink for BatchSink<'_, '_> {
                 commits,
                 trace_spans,
             } = facts;
-            let to = self.writer;
-            to.put(quarantine)?;
-            to.put(warnings)?;
-            to.put(gates)?;
-            to.put(rules)?;
-            to.put(units)?;
-            to.put(contexts)?;
-            to.put(model_call_copies)?;
-            to.put(usage_totals)?;
-            to.put(tool_calls)?;
-            to.put(gate_runs)?;
-            to.put(findings)?;
-            to.put(decisions)?;
-            to.put(guard_events)?;
-            to.put(commits)?;
-            to.put(trace_spans)
+            let (to, provisional) = (self.writer, self.state.is_some());
+            to.put(quarantine, provisional)?;
+            to.put(warnings, provisional)?;
+            to.put(gates, provisional)?;
+            to.put(rules, provisional)?;
+            to.put(units, provisional)?;
+            to.put(contexts, provisional)?;
+            to.put(model_call_copies, provisional)?;
+            to.put(usage_totals, provisional)?;
+            to.put(tool_calls, provisional)?;
+            to.put(gate_runs, provisional)?;
+            to.put(findings, provisional)?;
+            to.put(decisions, provisional)?;
+            to.put(guard_events, provisional)?;
+            to.put(commits, provisional)?;
+            to.put(trace_spans, provisional)
         };
         put().map_err(|e| {
             let told = anyhow::anyhow!("the lake cannot be written: {e}");
             self.failure.get_or_insert(e);
             told
         })
+    }
+
+    fn settled(&mut self, state: Vec<u8>) {
+        self.state = Some(state);
     }
 }

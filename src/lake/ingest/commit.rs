@@ -57,7 +57,8 @@ fn write_entries(lake: &Lake, number: i64, entries: &[Entry]) -> Result<crate::l
     let batch = SourceRow::to_batch(&rows).map_err(LakeError::misfit(def.name))?;
     let mut columns: Vec<ArrayRef> = batch.columns().to_vec();
     columns.push(Arc::new(Int64Array::from_value(number, entries.len())));
-    columns.push(Arc::new(entries.iter().map(|e| e.data_batch).collect::<Int64Array>()));
+    columns.push(Arc::new(entries.iter().map(|e| e.data.map(|d| d.last)).collect::<Int64Array>()));
+    columns.push(Arc::new(entries.iter().map(|e| e.data.map(|d| d.first)).collect::<Int64Array>()));
     let batch = RecordBatch::try_new(physical_schema(def), columns).map_err(LakeError::misfit(def.name))?;
     let mut writer = FileWriter::create(&lake.disk, &lake.root.join(def.name), file_name(Some(number)), physical_schema(def))?;
     writer.write(&batch)?;

@@ -67,5 +67,5 @@ pub(super) fn place(input: Input, readings: &[&Entry], readers: &[&'static dyn S
 /// Whether rows of the reading outlive its content.
 fn is_kept(entry: &Entry, input: &Input, readers: &[&'static dyn Source]) -> bool {
     let reader = entry.row.format.as_ref().and_then(|format| readers.iter().find(|r| r.format() == format));
-    entry.data_batch.is_some() && reader.is_some_and(|r| r.is_append_only(input))
+    entry.data.is_some() && reader.is_some_and(|r| r.is_append_only(input))
 }

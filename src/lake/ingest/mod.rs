@@ -5,6 +5,7 @@ mod batch;
 mod commit;
 mod generation;
 mod plan;
+mod readings;
 #[cfg(test)]
 mod tests;
 
@@ -78,6 +79,8 @@ pub struct IngestReport {
     pub files: usize,
     /// Files read now.
     pub read: usize,
+    /// Of these, how many were read from where an earlier reading ended.
+    pub went_on: usize,
     /// Files known, and not changed since.
     pub unchanged: usize,
     /// Files no source claims, known ones included.
@@ -96,7 +99,7 @@ pub struct IngestReport {
     pub quarantined: i64,
     /// Oddities counted now.
     pub warnings: i64,
-    /// Bytes of the files read now.
+    /// Bytes read now.
     pub bytes: i64,
     /// Batches committed.
     pub batches: usize,
@@ -136,6 +139,9 @@ pub fn ingest(lake: &Lake, paths: &[PathBuf], options: &Options<'_>, progress: &
     let before = ledger.last_batch();
     let ledger = Ledger::read(&lake.table(SourceRow::TABLE, &engine, None)?)?;
     tidy::compact(lake, &engine, &ledger, before)?;
+    if !report.rewritten.is_empty() || tidy::is_due(&ledger, before) {
+        readings::sweep(lake, &ledger)?;
+    }
     lake.disk.remove(&pending).map_err(LakeError::io("remove", &pending))?;
     Ok(report)
 }
@@ -228,10 +234,12 @@ fn read_group<'l>(
     for (job, outcome) in group.iter().zip(outcomes) {
         let outcome = outcome?;
         report.read += 1;
-        report.bytes += job.stat.size;
-        report.records += outcome.summary.records;
-        report.quarantined += outcome.summary.quarantined;
-        report.warnings += outcome.summary.warnings;
+        let before = outcome.summary.went_on.clone().unwrap_or_default();
+        report.went_on += usize::from(outcome.summary.went_on.is_some());
+        report.bytes += job.stat.size - before.offset;
+        report.records += outcome.summary.records - before.records;
+        report.quarantined += outcome.summary.quarantined - before.quarantined;
+        report.warnings += outcome.summary.warnings - before.warnings;
         if let Some(why) = outcome.failure {
             report.failed.push((job.input.shown_path.clone(), why));
         }
@@ -266,7 +274,7 @@ impl Entry {
     /// The file could not be read. Size and digests stay those of the reading whose rows are visible, if one is.
     fn fail(&mut self, stat: &plan::Stat, now: Ts) {
         self.row.state = SourceState::Failed;
-        if self.data_batch.is_none() {
+        if self.data.is_none() {
             self.row.size_bytes = stat.size;
         }
         (self.row.mtime, self.row.inode) = (stat.mtime, stat.inode);

@@ -179,7 +179,7 @@ pub(super) fn plan(lake: &Lake, ledger: &Ledger, paths: &[PathBuf], options: &Op
 fn is_current(entry: &Entry, input: &Input, stat: &Stat, readers: &[&'static dyn Source], unclaimed: &str) -> bool {
     let row = &entry.row;
     // Of a file that failed, the size is that of the last reading whose rows are visible.
-    let same_size = row.size_bytes == stat.size || (row.state == SourceState::Failed && entry.data_batch.is_some());
+    let same_size = row.size_bytes == stat.size || (row.state == SourceState::Failed && entry.data.is_some());
     if !same_size || (row.mtime, row.inode) != (stat.mtime, stat.inode) {
         return false;
     }
@@ -206,7 +206,7 @@ fn decide(candidate: Candidate<'_>, options: &Options<'_>, unclaimed: &str) -> D
             let mut entry = generation::live(readings).cloned().unwrap_or_else(|| {
                 let input = input.generation(readings.len());
                 let row = blank(&input, &stat, SourceState::Failed, unclaimed.to_owned(), options.now);
-                Entry { row, batch: 0, data_batch: None }
+                Entry { row, batch: 0, data: None }
             });
             entry.fail(&stat, options.now);
             return Decided { what: What::Failed(entry, open::told(&e)), superseded: None };
@@ -222,7 +222,7 @@ fn decide(candidate: Candidate<'_>, options: &Options<'_>, unclaimed: &str) -> D
         None => {
             let mut row = blank(&input, &stat, SourceState::Ignored, unclaimed.to_owned(), options.now);
             (row.head_hash, row.tail_hash) = edges::of(&input.path, stat.size).unwrap_or_default();
-            What::Row(Entry { row, batch: 0, data_batch: None })
+            What::Row(Entry { row, batch: 0, data: None })
         }
     };
     Decided { what, superseded }

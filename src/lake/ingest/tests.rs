@@ -1,5 +1,6 @@
 //! Tests of ingest on a small format of their own: order, change, loss, crash.
 
+mod grown;
 mod journals;
 
 use std::fs;

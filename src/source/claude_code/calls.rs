@@ -1,5 +1,7 @@
 //! Owns the API calls: one call is one message id, however many lines repeat it; which counters are final follows the rule below.
 
+use serde::{Deserialize, Serialize};
+
 use super::contexts::Window;
 use super::ids;
 use super::line::{Message, Usage};
@@ -14,6 +16,7 @@ use crate::source::scan::{Scan, items};
 pub const SYNTHETIC: &str = "<synthetic>";
 
 /// A call whose lines are being read.
+#[derive(Serialize, Deserialize)]
 pub struct OpenCall {
     pub message_id: String,
     row: ModelCallCopy,

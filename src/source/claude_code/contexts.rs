@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::calls::OpenCall;
 use super::ids;
 use super::line::Entry;
@@ -19,6 +21,7 @@ const MAX_CONTEXTS: usize = 4_096;
 const MAX_MODELS: usize = 32;
 
 /// One window while its file is read.
+#[derive(Serialize, Deserialize)]
 pub struct Window {
     pub session: String,
     pub agent: Option<String>,
@@ -72,12 +75,31 @@ struct Last {
     at: usize,
 }
 
+/// A map by more than a text is put by as a list.
+mod by_key {
+    use std::collections::HashMap;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    type Map = HashMap<(String, Option<String>, bool), usize>;
+
+    pub fn serialize<S: Serializer>(map: &Map, to: S) -> Result<S::Ok, S::Error> {
+        map.iter().collect::<Vec<_>>().serialize(to)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Map, D::Error> {
+        Ok(Vec::deserialize(from)?.into_iter().collect())
+    }
+}
+
 /// All windows of a file.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Contexts {
     windows: Vec<Window>,
+    #[serde(with = "by_key")]
     by_key: HashMap<(String, Option<String>, bool), usize>,
-    /// The window of the line before, with its key as it stood there.
+    /// The window of the line before, with its key as it stood there: a short cut, which a reading that goes on does without.
+    #[serde(skip)]
     last: Option<Last>,
     last_session: Option<String>,
 }

@@ -3,10 +3,13 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
+
 use super::hook_answer::{self, Answer};
 use super::ids;
 use super::runs::{GateSeen, Pen, breakdown, defects, findings, subject};
 use super::tools::Target;
+use super::words::Words;
 use crate::model::gate_runs::GateRun;
 use crate::model::id::digest;
 use crate::model::time::Ts;
@@ -39,20 +42,35 @@ pub struct Spoken<'a> {
     pub in_context: bool,
 }
 
+#[derive(Serialize, Deserialize)]
 struct Firing {
     tool_use_id: String,
     event: String,
     /// `None` while only text without a command was seen.
-    command: Option<String>,
+    command: Option<Command>,
     purpose: Purpose,
     run: GateRun,
-    text: Option<String>,
+    words: Option<Words>,
     target: Option<Target>,
     cwd: Option<String>,
     has_answer: bool,
 }
 
-#[derive(Default)]
+/// A hook's command, without its text.
+#[derive(Serialize, Deserialize)]
+struct Command {
+    digest: String,
+    /// Script and event, wrappers removed.
+    identity: String,
+}
+
+impl Command {
+    fn is(&self, command: &str) -> bool {
+        self.digest == digest(command.as_bytes())
+    }
+}
+
+#[derive(Default, Serialize, Deserialize)]
 pub struct Hooks {
     open: VecDeque<Firing>,
 }
@@ -72,7 +90,7 @@ impl Hooks {
         let found = self
             .open
             .iter()
-            .rposition(|f| f.tool_use_id == tool_use_id && f.event == event && f.command.as_deref().is_none_or(|c| c == command));
+            .rposition(|f| f.tool_use_id == tool_use_id && f.event == event && f.command.as_ref().is_none_or(|c| c.is(command)));
         let at = match found {
             Some(at) => at,
             None => self.start(tool_use_id, event, Some(command), purpose, place, pen),
@@ -90,7 +108,7 @@ impl Hooks {
         let text = spoken.text;
         let named = |f: &Firing| f.event == event && (f.tool_use_id == tool_use_id || tool_use_id == event);
         // The one that spoke is the one whose answer holds a text; else the newest.
-        let speaker = self.open.iter().rposition(|f| named(f) && f.text.as_deref().is_some_and(|t| t == text || text.contains(t)));
+        let speaker = self.open.iter().rposition(|f| named(f) && f.words.as_ref().is_some_and(|w| w.stand_in(text)));
         let found = speaker.or_else(|| self.open.iter().rposition(|f| named(f) && f.run.injected_tokens_est.is_some_and(|n| n > 0)));
         let found = found.or_else(|| self.open.iter().rposition(named));
         let at = match found {
@@ -132,7 +150,7 @@ impl Hooks {
 
     /// Takes the words that a stop hook sent back: it refused the end of the turn.
     pub fn stop_feedback(&mut self, native: &str, command: &str, answer: Answer, place: &Place<'_>, pen: &mut Pen<'_, '_>) {
-        let is_stop = |f: &Firing| matches!(f.event.as_str(), "Stop" | "SubagentStop") && f.command.as_deref() == Some(command);
+        let is_stop = |f: &Firing| matches!(f.event.as_str(), "Stop" | "SubagentStop") && f.command.as_ref().is_some_and(|c| c.is(command));
         match self.open.iter_mut().rfind(|f| is_stop(f)) {
             Some(firing) => firing.take(answer, place),
             None => self.fired(native, "Stop", command, |_| answer, place, pen),
@@ -168,7 +186,7 @@ impl Hooks {
             let event = self
                 .open
                 .iter()
-                .rfind(|f| f.tool_use_id == tool_use_id && f.command.as_deref() == Some(command.as_str()))
+                .rfind(|f| f.tool_use_id == tool_use_id && f.command.as_ref().is_some_and(|c| c.is(command)))
                 .map_or_else(|| event.to_owned(), |f| f.event.clone());
             self.fired(tool_use_id, &event, command, |_| answer, place, pen);
         }
@@ -195,7 +213,7 @@ impl Hooks {
             command: None,
             purpose,
             run,
-            text: None,
+            words: None,
             target: place.target.cloned(),
             cwd: place.cwd.map(str::to_owned),
             has_answer: false,
@@ -227,7 +245,7 @@ pub struct StopSummary {
 
 impl Firing {
     fn name(&mut self, command: Option<&str>, purpose: Purpose, place: &Place<'_>) {
-        self.command = command.map(str::to_owned);
+        self.command = command.map(|c| Command { digest: digest(c.as_bytes()), identity: identity::identity(&self.event, c) });
         self.purpose = purpose;
         self.run.gate_id = match command {
             Some(command) => identity::gate_id(&self.event, command),
@@ -236,8 +254,8 @@ impl Firing {
         };
         // Without a tool use of its own the start of a session is told by its time.
         let time = if ids::is_unique(&self.tool_use_id) { String::new() } else { place.ts.map(|t| t.to_string()).unwrap_or_default() };
-        let command = command.map(|c| digest(c.as_bytes())).unwrap_or_default();
-        self.run.gate_run_id = ids::gate_run_id(place.session, &self.tool_use_id, &["hook", &self.event, &command, &time]);
+        let command = self.command.as_ref().map(|c| c.digest.as_str()).unwrap_or_default();
+        self.run.gate_run_id = ids::gate_run_id(place.session, &self.tool_use_id, &["hook", &self.event, command, &time]);
     }
 
     /// A later record adds what it knows; it overrules a verdict only with a stronger one.
@@ -254,7 +272,9 @@ impl Firing {
                     run.raw_verdict = answer.raw.map(str::to_owned);
                     run.verdict_basis = answer.basis.unwrap_or(run.verdict_basis);
                     run.stopped_work = answer.stopped_work.or(run.stopped_work);
-                    self.text = answer.text.or(self.text.take());
+                    if let Some(text) = answer.text {
+                        self.words = Some(Words::of(&text, self.cwd.as_deref()));
+                    }
                 }
             }
         }
@@ -276,7 +296,7 @@ impl Firing {
         let purpose = if matches!(self.run.verdict, Verdict::Fail) { Purpose::Control } else { self.purpose };
         let mode = if blocks { Some(Mode::Block) } else { identity::mode(&self.event) };
         self.run.enforcement = mode;
-        let identity = self.command.as_deref().map(|c| identity::identity(&self.event, c));
+        let identity = self.command.as_ref().map(|c| c.identity.clone());
         let gate_id = self.run.gate_id.clone();
         pen.runs.gate(
             &GateSeen { gate_id: &gate_id, purpose, kind: GateKind::Deterministic, mode, identity },
@@ -289,15 +309,14 @@ impl Firing {
         }
         let speaks = broke || matches!(self.run.verdict, Verdict::Fail | Verdict::Warn);
         if speaks {
-            let text = self.text.as_deref().unwrap_or("");
             let found = if broke {
-                let cause = cause(text);
+                let cause = self.words.as_ref().map_or_else(|| cause(""), |w| w.cause.clone());
                 if is_timeout(&cause) {
                     self.run.verdict = Verdict::TimedOut;
                 }
                 vec![breakdown(&gate_id, &cause)]
             } else {
-                defects(&gate_id, text, self.target.as_ref(), self.cwd.as_deref())
+                defects(&gate_id, self.words.as_ref(), self.target.as_ref())
             };
             pen.out.facts.findings.extend(findings(&self.run, found));
         }

@@ -17,6 +17,7 @@ mod review_findings;
 mod reviewers;
 mod runs;
 mod tools;
+mod words;
 
 #[cfg(test)]
 mod real_tests;
@@ -24,7 +25,7 @@ mod real_tests;
 mod tests;
 
 use super::emit::Emitter;
-use super::{Input, Probe, Source, open, salvage};
+use super::{Input, Probe, Source, growing};
 use line::Entry;
 
 /// Transcripts of Claude Code.
@@ -74,9 +75,8 @@ impl Source for ClaudeCode {
         if meta::is_meta(input) {
             return meta::read(input, out);
         }
-        let mut reader = reader::Reader::default();
-        salvage::read_records(open::open(input)?, out, line::is_line, |record, out| reader.record(record, out))?;
-        reader.finish(out);
+        let fresh = || Ok(reader::Reader::default());
+        growing::read(input, out, line::is_line, fresh, |reader, record, out| reader.record(record, out))?.finish(out);
         Ok(())
     }
 }

@@ -2,6 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use serde::{Deserialize, Serialize};
+
 use serde::de::{Error, IgnoredAny};
 
 use super::calls::{self, At};
@@ -17,6 +19,7 @@ use super::tools::{Target, Tools};
 use crate::model::id::digest;
 use crate::model::time::Ts;
 use crate::source::emit::Emitter;
+use crate::source::growing::Knowing;
 use crate::source::reviewer::{Dispatch, role_of};
 use crate::source::salvage::Record;
 use crate::source::scan::{Str, Value, fields};
@@ -28,7 +31,7 @@ pub const MAX_ANSWER: usize = 512 << 10;
 /// Entries of the sets that tell repetitions apart.
 const MAX_SEEN: usize = 65_536;
 
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Reader {
     pub(super) contexts: Contexts,
     tools: Tools,
@@ -40,6 +43,8 @@ pub struct Reader {
     /// Notifications that were read: the same one stands in several lines.
     notified: HashSet<String>,
 }
+
+impl Knowing for Reader {}
 
 /// The window of a line, in values of its own.
 pub struct Here {

@@ -3,6 +3,8 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
+
 use super::ids;
 use super::messages::Notification;
 use super::review_findings::{Stated, from_array, from_text};
@@ -19,6 +21,7 @@ use crate::source::reviewer::{Dispatch, REVIEWER, role_of, verdict_of};
 const MAX_WAITING: usize = 1_024;
 
 /// A call that sent a reviewer.
+#[derive(Serialize, Deserialize)]
 pub struct Sent {
     pub call: ToolCall,
     /// Native id of the call.
@@ -30,6 +33,7 @@ pub struct Sent {
 }
 
 /// A reviewer whose answer comes later.
+#[derive(Serialize, Deserialize)]
 struct Waiting {
     sent: Sent,
     run_key: String,
@@ -56,7 +60,7 @@ pub struct Answered<'a> {
     pub line: i64,
 }
 
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Reviewers {
     waiting: VecDeque<Waiting>,
 }

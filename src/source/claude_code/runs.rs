@@ -2,14 +2,16 @@
 
 use std::collections::BTreeSet;
 
+use serde::{Deserialize, Serialize};
+
 use super::ids::{self, FORMAT};
 use super::tools::{Target, relative};
+use super::words::Words;
 use crate::model::gate_runs::{Finding, GateRun};
 use crate::model::gates::Gate;
 use crate::model::vocabulary::{About, ExposureBasis, FingerprintBasis, GateKind, Mode, Purpose, Severity, Verdict, VerdictBasis};
 use crate::source::diagnostics;
 use crate::source::emit::Emitter;
-use crate::source::hook_failure::cause;
 use crate::source::lenient::name;
 
 /// Gates whose row was written, at most; beyond it rows of runs still name them.
@@ -24,7 +26,7 @@ pub struct GateSeen<'a> {
     pub identity: Option<String>,
 }
 
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Runs {
     seq: i64,
     gates: BTreeSet<String>,
@@ -119,6 +121,7 @@ pub fn subject(target: &Target, cwd: Option<&str>) -> String {
 }
 
 /// Identity and place of one defect.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Defect {
     pub fingerprint: String,
     /// Code or rule the gate names. `None`: it names none.
@@ -129,8 +132,27 @@ pub struct Defect {
 }
 
 /// The defects that the text of a fired gate names: its diagnostics, else the file it spoke about, else the shape of its words.
-pub fn defects(gate_id: &str, text: &str, target: Option<&Target>, cwd: Option<&str>) -> Vec<Defect> {
-    let found: Vec<Defect> = diagnostics::find(text)
+pub fn defects(gate_id: &str, words: Option<&Words>, target: Option<&Target>) -> Vec<Defect> {
+    if let Some(words) = words.filter(|w| !w.diagnosed.is_empty()) {
+        return words.diagnosed.clone();
+    }
+    let defect = match (target, words) {
+        (Some(Target::Path(path)), _) => Defect {
+            fingerprint: format!("{gate_id}/{path}"),
+            rule: None,
+            basis: FingerprintBasis::RuleAndFile,
+            location: Some(path.clone()),
+            severity: None,
+        },
+        (_, Some(words)) if !words.is_blank => breakdown(gate_id, &words.cause),
+        _ => Defect { fingerprint: gate_id.to_owned(), rule: None, basis: FingerprintBasis::GateStage, location: None, severity: None },
+    };
+    vec![defect]
+}
+
+/// The defects that a text names by code and place.
+pub fn diagnosed(text: &str, cwd: Option<&str>) -> Vec<Defect> {
+    diagnostics::find(text)
         .into_iter()
         .map(|d| {
             let path = relative(&d.path, cwd);
@@ -144,28 +166,7 @@ pub fn defects(gate_id: &str, text: &str, target: Option<&Target>, cwd: Option<&
                 severity: d.is_warning.then_some(Severity::Minor),
             }
         })
-        .collect();
-    if !found.is_empty() {
-        return found;
-    }
-    let defect = match target {
-        Some(Target::Path(path)) => Defect {
-            fingerprint: format!("{gate_id}/{path}"),
-            rule: None,
-            basis: FingerprintBasis::RuleAndFile,
-            location: Some(path.clone()),
-            severity: None,
-        },
-        _ if !text.trim().is_empty() => Defect {
-            fingerprint: format!("{gate_id}/{}", cause(text)),
-            rule: None,
-            basis: FingerprintBasis::OutputShape,
-            location: None,
-            severity: None,
-        },
-        _ => Defect { fingerprint: gate_id.to_owned(), rule: None, basis: FingerprintBasis::GateStage, location: None, severity: None },
-    };
-    vec![defect]
+        .collect()
 }
 
 /// One broken state of a gate, told by its cause.

@@ -2,6 +2,8 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use serde::{Deserialize, Serialize};
+
 use super::contexts::Window;
 use super::ids;
 use super::line::{Block, ToolResult};
@@ -22,6 +24,7 @@ const MAX_PENDING: usize = 16_384;
 const MAX_RECENT: usize = 64;
 
 /// A request that waits for its result.
+#[derive(Serialize, Deserialize)]
 pub struct Pending {
     pub row: ToolCall,
     /// Repository-relative path, or the program of a shell command.
@@ -32,14 +35,14 @@ pub struct Pending {
 }
 
 /// What a call works on, as far as an identifier may say it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Target {
     Path(String),
     Program(String),
 }
 
 /// A sub-agent that a call starts.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Dispatched {
     pub agent_type: Option<String>,
     pub name: Option<String>,
@@ -47,7 +50,7 @@ pub struct Dispatched {
     pub role_basis: Option<RoleBasis>,
 }
 
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Tools {
     pending: HashMap<String, Pending>,
     order: VecDeque<String>,

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::model::sessions::Context;
 use crate::model::time::Ts;
 use crate::model::vocabulary::{FingerprintBasis, GateKind, Purpose, RoleBasis, TokenBasis, Verdict, VerdictBasis};
@@ -16,6 +18,7 @@ use super::reader::{At, Session};
 use super::rows::{self, GateShape};
 
 /// One context of the session.
+#[derive(Serialize, Deserialize)]
 pub struct Agent {
     pub context_id: String,
     native: Option<String>,
@@ -44,6 +47,7 @@ pub struct Agent {
 }
 
 /// A tool call that starts a sub-agent.
+#[derive(Serialize, Deserialize)]
 pub struct Spawn {
     pub parent: usize,
     pub role: Option<String>,

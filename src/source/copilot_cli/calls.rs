@@ -1,6 +1,8 @@
 //! Owns model calls: the chunks of one API call are one call, its output counter is the largest that any chunk states, its input
 //! counters are in no event and stay unknown. Compactions are calls of their own, with counters of their own.
 
+use serde::{Deserialize, Serialize};
+
 use crate::model::id::stable_id;
 use crate::model::sessions::ModelCallCopy;
 use crate::model::time::Ts;
@@ -15,6 +17,7 @@ use super::reader::{At, Session};
 use super::tools;
 
 /// A call whose last chunk may be still to come.
+#[derive(Serialize, Deserialize)]
 pub struct OpenCall {
     key: String,
     call_id: String,
@@ -28,6 +31,7 @@ pub struct OpenCall {
 }
 
 /// A tool that a call asked for and that has not started yet.
+#[derive(Serialize, Deserialize)]
 pub struct Requested {
     pub call_id: String,
     pub name: Option<String>,

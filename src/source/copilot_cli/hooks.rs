@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::model::gate_runs::GateRun;
@@ -28,6 +29,7 @@ pub enum Refusal {
 }
 
 /// A hook that was started and has not ended.
+#[derive(Serialize, Deserialize)]
 struct Open {
     run: GateRun,
     started: Option<Ts>,
@@ -36,6 +38,7 @@ struct Open {
 }
 
 /// A hook that has ended and whose effect is not yet known.
+#[derive(Serialize, Deserialize)]
 struct Ended {
     run: GateRun,
     /// Cause of its failure. `None`: it did not fail.
@@ -52,7 +55,7 @@ struct Ended {
 }
 
 /// The hooks of a session.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Hooks {
     open: HashMap<String, Open>,
     waiting: Vec<Ended>,

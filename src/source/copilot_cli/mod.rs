@@ -17,10 +17,8 @@ mod tests;
 #[cfg(test)]
 mod tests_real;
 
-use std::io::Read;
-
 use crate::source::emit::Emitter;
-use crate::source::{Input, PROBE_BYTES, Probe, Source, open, salvage};
+use crate::source::{Input, Probe, Source, growing, head_of};
 
 use events::Envelope;
 
@@ -59,11 +57,8 @@ impl Source for CopilotCli {
     }
 
     fn read(&self, input: &Input, out: &mut Emitter<'_>) -> anyhow::Result<()> {
-        let mut head = Vec::new();
-        open::open(input)?.take(PROBE_BYTES as u64).read_to_end(&mut head)?;
-        let mut reader = reader::Reader::new(events::session_id_in(&head));
-        salvage::read_records(open::open(input)?, out, is_event, |record, out| reader.record(record, out))?;
-        reader.finish(out);
+        let fresh = || Ok(reader::Reader::of(&head_of(input)?));
+        growing::read(input, out, is_event, fresh, |reader, record, out| reader.record(record, out))?.finish(out);
         Ok(())
     }
 }

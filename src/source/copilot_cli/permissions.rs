@@ -1,6 +1,8 @@
 //! Owns permission prompts: one request and its answer is one gate run, its wait is the run's duration. A person is a gate only
 //! where a person answered; "could not request from user" is no person.
 
+use serde::{Deserialize, Serialize};
+
 use crate::model::decisions::Decision;
 use crate::model::id::stable_id;
 use crate::model::time::Ts;
@@ -17,6 +19,7 @@ use super::rows::{self, GateShape};
 const HUMAN_MS: i64 = 300;
 
 /// A permission that was asked for.
+#[derive(Serialize, Deserialize)]
 pub struct Asked {
     tool: Option<String>,
     kind: Option<String>,
@@ -84,7 +87,7 @@ impl Session {
         let args = tool.as_ref().and_then(|id| self.tools.get(id)).and_then(|t| t.args_hash.clone());
         run.tool_call_id = tool.as_ref().map(|id| self.native_id("tool", id));
         if let (Some(by), Some(open)) = (read.denied_by, tool.as_ref().and_then(|id| self.tools.get_mut(id))) {
-            open.refused_by = Some(by);
+            open.refused_by = Some(by.into());
         }
         if run.verdict == Verdict::Fail {
             // The same action refused again is the same problem; another action is another.

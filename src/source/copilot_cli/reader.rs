@@ -2,13 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use serde::{Deserialize, Serialize};
+
 use crate::model::gate_runs::GateRun;
 use crate::model::id::{digest, stable_id};
 use crate::model::time::Ts;
-use crate::source::cut_home;
 use crate::source::emit::Emitter;
+use crate::source::growing::Knowing;
 use crate::source::lenient::name;
 use crate::source::salvage::Record;
+use crate::source::{PROBE_BYTES, cut_home};
 
 use super::FORMAT;
 use super::agents::{Agent, Spawn};
@@ -31,11 +34,21 @@ pub struct At<'a> {
 }
 
 /// One file.
+#[derive(Serialize, Deserialize)]
 pub struct Reader {
     pub session: Session,
+    /// Whether a longer file would have begun with the same session id.
+    is_settled: bool,
+}
+
+impl Knowing for Reader {
+    fn is_settled(&self) -> bool {
+        self.is_settled
+    }
 }
 
 /// One session: what is open, and what its contexts came to.
+#[derive(Serialize, Deserialize)]
 pub struct Session {
     pub id: String,
     pub run_key: String,
@@ -54,7 +67,7 @@ pub struct Session {
     pub spawns: HashMap<String, Spawn>,
     pub tools: HashMap<String, OpenTool>,
     pub requested: HashMap<String, Requested>,
-    /// Hashes of the tool call ids that were started: in some versions the request follows the start.
+    /// Hashes ([`super::tools::id_hash`]) of the tool call ids that were started: in some versions the request follows the start.
     pub tools_started: HashSet<u64>,
     pub hooks: Hooks,
     pub permissions: HashMap<String, Asked>,
@@ -135,8 +148,10 @@ impl Session {
 }
 
 impl Reader {
-    pub fn new(session_id: Option<String>) -> Reader {
-        Reader { session: Session::new(session_id.unwrap_or_default()) }
+    /// Of a file that begins with these bytes, at most [`PROBE_BYTES`].
+    pub fn of(head: &[u8]) -> Reader {
+        let id = events::session_id_in(head);
+        Reader { is_settled: id.is_some() || head.len() >= PROBE_BYTES, session: Session::new(id.unwrap_or_default()) }
     }
 
     /// Takes in one event. Nothing is changed before all of it is parsed.

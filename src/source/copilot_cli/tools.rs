@@ -1,7 +1,8 @@
 //! Owns tool calls: request, start and end paired by tool call id. Arguments and results are measured and hashed, never kept.
 
-use std::hash::{Hash, Hasher};
+use std::borrow::Cow;
 
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::model::id::digest;
@@ -18,6 +19,7 @@ use super::hooks::Refusal;
 use super::reader::{At, Session};
 
 /// A tool that is running.
+#[derive(Serialize, Deserialize)]
 pub struct OpenTool {
     pub agent: usize,
     pub name: String,
@@ -29,16 +31,16 @@ pub struct OpenTool {
     writes: Option<bool>,
     paths_hash: Option<String>,
     /// Who refused it when its permission was asked for.
-    pub refused_by: Option<&'static str>,
+    pub refused_by: Option<Cow<'static, str>>,
 }
 
 /// The arguments as JSON text: versions write an object, or the text of one.
-fn arguments_text(raw: Option<&RawValue>) -> Option<std::borrow::Cow<'_, str>> {
+fn arguments_text(raw: Option<&RawValue>) -> Option<Cow<'_, str>> {
     let raw = raw?;
     if raw.get().starts_with('"') {
         return nested::<Text<'_>>(Some(raw)).and_then(|t| t.0);
     }
-    Some(raw.get().into()).filter(|t: &std::borrow::Cow<'_, str>| t != "null")
+    Some(raw.get().into()).filter(|t: &Cow<'_, str>| t != "null")
 }
 
 /// Digest of the arguments, the same for both spellings.
@@ -46,11 +48,10 @@ pub fn args_hash(raw: Option<&RawValue>) -> Option<String> {
     arguments_text(raw).map(|text| digest(text.as_bytes()))
 }
 
-/// A tool call id in eight bytes: a long session has very many.
+/// A tool call id in eight bytes: a long session has very many. The same in every version of the program, because a reading is put by.
 pub fn id_hash(id: &str) -> u64 {
-    let mut hasher = std::hash::DefaultHasher::new();
-    id.hash(&mut hasher);
-    hasher.finish()
+    let hash = digest(id.as_bytes());
+    hash.get(..16).and_then(|head| u64::from_str_radix(head, 16).ok()).unwrap_or_default()
 }
 
 /// Whether a built-in tool may change files; a shell may, unless nothing is known of it.
@@ -147,9 +148,9 @@ impl Session {
             success: complete.success.0,
             exit_status,
             denied_by: match refusal {
-                Some(Refusal::Hook { .. }) => Some("hook"),
-                Some(Refusal::Other(by)) => open.refused_by.or(Some(by)),
-                None => open.refused_by.filter(|_| complete.success.0 == Some(false)),
+                Some(Refusal::Hook { .. }) => Some("hook".into()),
+                Some(Refusal::Other(by)) => open.refused_by.clone().or(Some(by.into())),
+                None => open.refused_by.clone().filter(|_| complete.success.0 == Some(false)),
             },
             result_bytes: result.content.bytes.or(message),
         };
@@ -160,7 +161,7 @@ impl Session {
         let ended_at = end.as_ref().and_then(|e| e.ts);
         let result_bytes = end.as_ref().and_then(|e| e.result_bytes);
         // A refused tool ran nothing and wrote nothing.
-        let denied_by = end.as_ref().and_then(|e| e.denied_by);
+        let denied_by = end.as_ref().and_then(|e| e.denied_by.as_deref());
         out.facts.tool_calls.push(ToolCall {
             tool_call_id: self.native_id("tool", native),
             context_id: self.context_id(tool.agent),
@@ -233,7 +234,7 @@ struct End {
     ts: Option<Ts>,
     success: Option<bool>,
     exit_status: Option<i64>,
-    denied_by: Option<&'static str>,
+    denied_by: Option<Cow<'static, str>>,
     result_bytes: Option<i64>,
 }
 

@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::model::id::stable_id;
@@ -22,10 +23,41 @@ use super::reader::{At, Session};
 /// Models of one shutdown that are read; a hostile file may name any number.
 const MAX_MODELS: usize = 256;
 
+/// What a checkpoint says was spent so far.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+struct Spent {
+    nano_aiu: Option<i64>,
+    #[serde(with = "bits")]
+    premium_requests: Option<f64>,
+}
+
+impl Spent {
+    const NOTHING: Spent = Spent { nano_aiu: Some(0), premium_requests: Some(0.0) };
+
+    fn fell_from(&self, then: &Spent) -> bool {
+        self.nano_aiu.zip(then.nano_aiu).is_some_and(|(now, then)| now < then)
+            || self.premium_requests.zip(then.premium_requests).is_some_and(|(now, then)| now < then)
+    }
+}
+
+/// A float is put by with its bits: the text of it may come back as its neighbour.
+mod bits {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer>(value: &Option<f64>, to: S) -> Result<S::Ok, S::Error> {
+        value.map(f64::to_bits).serialize(to)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
+        Ok(Option::deserialize(from)?.map(f64::from_bits))
+    }
+}
+
 /// Counters of one model at one reading. Input is fresh.
-#[derive(Debug, Default, Clone, Copy, PartialEq)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Serialize, Deserialize)]
 struct Counters {
     requests: Option<i64>,
+    #[serde(with = "bits")]
     cost: Option<f64>,
     input: Option<i64>,
     cache_read: Option<i64>,
@@ -101,7 +133,7 @@ fn six_digits(value: f64) -> f64 {
 }
 
 /// Output tokens of the calls since some point; compactions apart, because not every version counts them.
-#[derive(Debug, Default, Clone, Copy)]
+#[derive(Debug, Default, Clone, Copy, Serialize, Deserialize)]
 struct Output {
     calls: i64,
     compactions: i64,
@@ -128,7 +160,7 @@ enum Span {
 }
 
 /// The readings so far.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Totals {
     all: Output,
     leg: Output,
@@ -139,7 +171,7 @@ pub struct Totals {
     api_ms: Option<i64>,
     leg_number: i64,
     epoch: i64,
-    checkpoint: Option<(Option<i64>, Option<f64>)>,
+    checkpoint: Option<Spent>,
     checkpoint_epoch: i64,
     /// Whether tokens were spent since the last shutdown.
     unread_since: bool,
@@ -286,8 +318,8 @@ impl Session {
 
     /// A checkpoint holds the cost so far, over all legs.
     pub fn checkpoint(&mut self, checkpoint: &Checkpoint<'_>, at: At<'_>, out: &mut Emitter<'_>) {
-        let now = (checkpoint.total_nano_aiu.count(), decimal(checkpoint.total_premium_requests));
-        if now.0.is_none() {
+        let now = Spent { nano_aiu: checkpoint.total_nano_aiu.count(), premium_requests: decimal(checkpoint.total_premium_requests) };
+        if now.nano_aiu.is_none() {
             out.warn("unreadable_checkpoint", Some(at.line), None);
             return;
         }
@@ -295,10 +327,10 @@ impl Session {
         if totals.checkpoint == Some(now) {
             return;
         }
-        let then = totals.checkpoint.replace(now).unwrap_or((Some(0), Some(0.0)));
-        let fell = now.0.zip(then.0).is_some_and(|(n, t)| n < t) || now.1.zip(then.1).is_some_and(|(n, t)| n < t);
+        let then = totals.checkpoint.replace(now).unwrap_or(Spent::NOTHING);
+        let fell = now.fell_from(&then);
         totals.checkpoint_epoch += i64::from(fell);
-        let then = if fell { (Some(0), Some(0.0)) } else { then };
+        let then = if fell { Spent::NOTHING } else { then };
         out.facts.usage_totals.push(UsageTotal {
             usage_total_id: stable_id(&[FORMAT, "checkpoint", &self.id, at.event]),
             context_id: self.context_id(0),
@@ -309,13 +341,13 @@ impl Session {
             epoch: self.totals.checkpoint_epoch,
             read_at: at.ts,
             n_requests: None,
-            premium_requests: now.1.zip(then.1).map(|(n, t)| six_digits(n - t)),
+            premium_requests: now.premium_requests.zip(then.premium_requests).map(|(n, t)| six_digits(n - t)),
             input_tokens: None,
             cache_read_tokens: None,
             cache_write_tokens: None,
             output_tokens: None,
             reasoning_tokens: None,
-            nano_aiu: now.0.zip(then.0).map(|(n, t)| n - t),
+            nano_aiu: now.nano_aiu.zip(then.nano_aiu).map(|(n, t)| n - t),
             api_duration_ms: None,
             quality: if self.started { Quality::Exact } else { Quality::Likely },
             source_id: out.source_id.clone(),
