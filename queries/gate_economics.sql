@@ -34,7 +34,7 @@
 -- column: n_counted Gate runs that are trials: verdict pass, fail or warn, about the product, exposure recorded or implied by stage.
 -- column: n_runs_counted Runs with at least one trial: the denominator of rates.
 -- column: rate_basis recorded, or implied_by_stage where only a composite script shows its passes. NULL: no rate.
--- column: n_first_stops_enforced Product problems it stopped first, by refusing the step.
+-- column: n_first_stops_enforced Product problems it stopped first, by refusing the step. NULL, as every count of problems: it is no control, or was not seen in the window.
 -- column: n_first_stops_acted_on Product problems it stopped first, by being followed.
 -- column: n_first_stops_critical First stops of either basis, severity critical.
 -- column: n_first_stops_major First stops of either basis, severity major.
@@ -53,19 +53,22 @@
 -- column: busy_median_ms Median own time of a gate run.
 -- column: busy_p95_ms 95th percentile of it.
 -- column: direct_ms Own time with one owner an instant.
--- column: n_timed Gate runs whose time is known: the coverage of the time columns.
+-- column: n_timed Gate runs whose own time is known: the coverage of the busy columns.
+-- column: n_with_direct Gate runs whose direct time is known.
 -- column: input_tokens Fresh input tokens of its own calls.
 -- column: cache_read_tokens Cache reads of its own calls.
 -- column: cache_write_5m_tokens Writes to the 5-minute cache; where a producer tells no lifetime, all writes.
 -- column: cache_write_1h_tokens Writes to the 1-hour cache.
 -- column: output_tokens Output tokens of its own calls.
--- column: n_with_tokens Gate runs whose tokens are known: the coverage of the token columns.
+-- column: n_with_tokens Gate runs whose output tokens are known.
+-- column: n_with_input_tokens Gate runs whose fresh input tokens are known.
 -- column: nano_usd Price of own calls whose counters are complete, in nano-USD.
 -- column: nano_usd_lower_bound What can be priced of own calls whose counters are not.
 -- column: n_calls Own model calls. NULL: none is recorded.
 -- column: n_calls_unpriced Own calls of a model without a price. NULL: none is recorded.
 -- column: n_tolls Gate runs that crashed, timed out or could not run.
 -- column: toll_ms Own time of those.
+-- column: n_tolls_timed Those whose own time is known.
 -- column: toll_blocked_ms Time from a tool call it refused by crashing to the next such call let through.
 -- column: toll_output_tokens Output tokens of the calls whose tool it refused by crashing.
 -- column: rent_tokens Tokens its results occupied times the later calls that carried them.
@@ -75,7 +78,7 @@
 -- column: n_with_rework First stops whose rework time is known.
 -- column: n_disposed First stops of which a label or disposition tells whether they were right.
 -- column: n_false_alarms First stops that were false alarms.
--- column: direct_ms_per_first_stop Direct time divided by first stops, rounded down; a lower bound where n_timed is less than n_gate_runs.
+-- column: direct_ms_per_first_stop Direct time divided by first stops, rounded down; a lower bound where n_with_direct is less than n_gate_runs.
 -- column: nano_usd_per_first_stop Complete price divided by first stops, rounded down; a lower bound where some own calls are not complete or not priced.
 WITH w AS (
     SELECT run_id FROM runs_between($since, $until, $sessions)
@@ -95,12 +98,12 @@ WITH w AS (
     GROUP BY gate_id
 ), cost AS (
     SELECT gate_id, sum(busy_ms) AS busy_ms, quantile_disc(busy_ms, 0.5) AS busy_median_ms, quantile_disc(busy_ms, 0.95) AS busy_p95_ms,
-        sum(direct_us) // 1000 AS direct_ms, count(busy_ms) AS n_timed,
+        sum(direct_us) // 1000 AS direct_ms, count(busy_ms) AS n_timed, count(direct_us) AS n_with_direct,
         sum(input_tokens) AS input_tokens, sum(cache_read_tokens) AS cache_read_tokens,
         sum(cache_write_5m_tokens) AS cache_write_5m_tokens, sum(cache_write_1h_tokens) AS cache_write_1h_tokens,
-        sum(output_tokens) AS output_tokens, count(*) FILTER (WHERE coalesce(input_tokens, output_tokens) IS NOT NULL) AS n_with_tokens,
+        sum(output_tokens) AS output_tokens, count(output_tokens) AS n_with_tokens, count(input_tokens) AS n_with_input_tokens,
         sum(nano_usd) AS nano_usd, sum(nano_usd_lower_bound) AS nano_usd_lower_bound, sum(n_calls) AS n_calls, sum(n_unpriced) AS n_calls_unpriced,
-        count(*) FILTER (WHERE is_toll) AS n_tolls, sum(CASE WHEN is_toll THEN busy_ms END) AS toll_ms, sum(blocked_output_tokens) AS toll_output_tokens,
+        count(*) FILTER (WHERE is_toll) AS n_tolls, sum(CASE WHEN is_toll THEN busy_ms END) AS toll_ms, count(CASE WHEN is_toll THEN busy_ms END) AS n_tolls_timed, sum(blocked_output_tokens) AS toll_output_tokens,
         sum(rent_tokens) AS rent_tokens, count(rent_tokens) AS n_with_rent
     FROM gate_run_costs SEMI JOIN w USING (run_id)
     GROUP BY gate_id
@@ -141,8 +144,9 @@ WITH w AS (
     GROUP BY g.gate_id
 ), joined AS (
     SELECT *,
-        CASE WHEN purpose <> 'control' OR coalesce(n_runs_counted, 0) = 0 THEN NULL
-            WHEN pass_recorded THEN 'recorded' WHEN n_implied_pass > 0 THEN 'implied_by_stage' END AS rate_basis
+        -- A gate that was not seen in the window has no yield; one that is no control never has.
+        purpose = 'control' AND n_gate_runs > 0 AS yields,
+        rate_basis(purpose, pass_recorded, n_runs_counted, n_counted, n_implied_pass) AS rate_basis
     FROM gates
     LEFT JOIN ran USING (gate_id) LEFT JOIN cost USING (gate_id) LEFT JOIN blocked USING (gate_id) LEFT JOIN stopped USING (gate_id)
     LEFT JOIN detected USING (gate_id) LEFT JOIN met USING (gate_id)
@@ -155,31 +159,31 @@ SELECT gate_id, harness, purpose, kind, mode, irreversible, pinned, pass_recorde
     coalesce(n_not_evaluated, 0) AS n_not_evaluated, coalesce(n_vacuous, 0) AS n_vacuous, coalesce(n_pending, 0) AS n_pending,
     coalesce(n_expected_red, 0) AS n_expected_red, coalesce(n_unobservable, 0) AS n_unobservable,
     coalesce(n_counted, 0) AS n_counted, coalesce(n_runs_counted, 0) AS n_runs_counted, rate_basis,
-    CASE WHEN purpose = 'control' THEN coalesce(n_first_stops_enforced, 0) END AS n_first_stops_enforced,
-    CASE WHEN purpose = 'control' THEN coalesce(n_first_stops_acted_on, 0) END AS n_first_stops_acted_on,
-    CASE WHEN purpose = 'control' THEN coalesce(n_critical, 0) END AS n_first_stops_critical,
-    CASE WHEN purpose = 'control' THEN coalesce(n_major, 0) END AS n_first_stops_major,
-    CASE WHEN purpose = 'control' THEN coalesce(n_minor, 0) END AS n_first_stops_minor,
-    CASE WHEN purpose = 'control' THEN coalesce(n_info, 0) END AS n_first_stops_info,
-    CASE WHEN purpose = 'control' THEN coalesce(n_unrated, 0) END AS n_first_stops_unrated,
-    CASE WHEN purpose = 'control' THEN coalesce(n_runs_with_first_stop, 0) END AS n_runs_with_first_stop,
-    CASE WHEN purpose = 'control' THEN coalesce(n_first_detections, 0) END AS n_first_detections,
-    CASE WHEN purpose = 'control' THEN coalesce(n_later_detections, 0) END AS n_later_detections,
-    CASE WHEN purpose = 'control' THEN coalesce(n_misses_proven, 0) END AS n_misses_proven,
-    CASE WHEN purpose = 'control' THEN coalesce(n_misses_possible, 0) END AS n_misses_possible,
-    CASE WHEN purpose = 'control' THEN coalesce(n_stops_not_product, 0) END AS n_stops_not_product,
-    CASE WHEN purpose = 'control' THEN coalesce(n_unclassified, 0) END AS n_unclassified,
+    CASE WHEN yields THEN coalesce(n_first_stops_enforced, 0) END AS n_first_stops_enforced,
+    CASE WHEN yields THEN coalesce(n_first_stops_acted_on, 0) END AS n_first_stops_acted_on,
+    CASE WHEN yields THEN coalesce(n_critical, 0) END AS n_first_stops_critical,
+    CASE WHEN yields THEN coalesce(n_major, 0) END AS n_first_stops_major,
+    CASE WHEN yields THEN coalesce(n_minor, 0) END AS n_first_stops_minor,
+    CASE WHEN yields THEN coalesce(n_info, 0) END AS n_first_stops_info,
+    CASE WHEN yields THEN coalesce(n_unrated, 0) END AS n_first_stops_unrated,
+    CASE WHEN yields THEN coalesce(n_runs_with_first_stop, 0) END AS n_runs_with_first_stop,
+    CASE WHEN yields THEN coalesce(n_first_detections, 0) END AS n_first_detections,
+    CASE WHEN yields THEN coalesce(n_later_detections, 0) END AS n_later_detections,
+    CASE WHEN yields THEN coalesce(n_misses_proven, 0) END AS n_misses_proven,
+    CASE WHEN yields THEN coalesce(n_misses_possible, 0) END AS n_misses_possible,
+    CASE WHEN yields THEN coalesce(n_stops_not_product, 0) END AS n_stops_not_product,
+    CASE WHEN yields THEN coalesce(n_unclassified, 0) END AS n_unclassified,
     CASE WHEN rate_basis IS NOT NULL AND coalesce(n_first_stops, 0) = 0 AND coalesce(n_unclassified, 0) = 0 THEN upper95(n_runs_counted) END AS zero_yield_upper95,
-    big(busy_ms) AS busy_ms, busy_median_ms, busy_p95_ms, big(direct_ms) AS direct_ms, coalesce(n_timed, 0) AS n_timed,
+    big(busy_ms) AS busy_ms, busy_median_ms, busy_p95_ms, big(direct_ms) AS direct_ms, coalesce(n_timed, 0) AS n_timed, coalesce(n_with_direct, 0) AS n_with_direct,
     big(input_tokens) AS input_tokens, big(cache_read_tokens) AS cache_read_tokens, big(cache_write_5m_tokens) AS cache_write_5m_tokens,
-    big(cache_write_1h_tokens) AS cache_write_1h_tokens, big(output_tokens) AS output_tokens, coalesce(n_with_tokens, 0) AS n_with_tokens,
+    big(cache_write_1h_tokens) AS cache_write_1h_tokens, big(output_tokens) AS output_tokens, coalesce(n_with_tokens, 0) AS n_with_tokens, coalesce(n_with_input_tokens, 0) AS n_with_input_tokens,
     big(nano_usd) AS nano_usd, big(nano_usd_lower_bound) AS nano_usd_lower_bound, big(n_calls) AS n_calls, big(n_calls_unpriced) AS n_calls_unpriced,
-    coalesce(n_tolls, 0) AS n_tolls, big(toll_ms) AS toll_ms, big(toll_blocked_ms) AS toll_blocked_ms, big(toll_output_tokens) AS toll_output_tokens,
+    coalesce(n_tolls, 0) AS n_tolls, big(toll_ms) AS toll_ms, coalesce(n_tolls_timed, 0) AS n_tolls_timed, big(toll_blocked_ms) AS toll_blocked_ms, big(toll_output_tokens) AS toll_output_tokens,
     big(rent_tokens) AS rent_tokens, coalesce(n_with_rent, 0) AS n_with_rent,
     big(rework_true_ms) AS rework_true_ms, big(rework_false_ms) AS rework_false_ms,
-    CASE WHEN purpose = 'control' THEN coalesce(n_with_rework, 0) END AS n_with_rework,
-    CASE WHEN purpose = 'control' THEN coalesce(n_disposed, 0) END AS n_disposed,
-    CASE WHEN purpose = 'control' THEN coalesce(n_false_alarms, 0) END AS n_false_alarms,
+    CASE WHEN yields THEN coalesce(n_with_rework, 0) END AS n_with_rework,
+    CASE WHEN yields THEN coalesce(n_disposed, 0) END AS n_disposed,
+    CASE WHEN yields THEN coalesce(n_false_alarms, 0) END AS n_false_alarms,
     CASE WHEN purpose = 'control' AND n_first_stops > 0 THEN big(direct_ms // n_first_stops) END AS direct_ms_per_first_stop,
     CASE WHEN purpose = 'control' AND n_first_stops > 0 THEN big(nano_usd // n_first_stops) END AS nano_usd_per_first_stop
 FROM joined

@@ -14,8 +14,11 @@
 -- column: cache_write_5m_tokens Tokens written to the 5-minute cache.
 -- column: cache_write_1h_tokens Tokens written to the 1-hour cache.
 -- column: output_tokens Output tokens.
+-- column: n_output_known Calls, or gate runs with the producer's own figures, whose output tokens are known.
+-- column: n_input_known Those whose fresh input tokens are known.
 -- column: nano_usd Price of calls whose counters are complete.
 -- column: nano_usd_lower_bound What can be priced of the other calls.
+-- column: n_in_nano_usd Calls in nano_usd.
 WITH w AS (
     SELECT run_id FROM runs_between($since, $until, $sessions)
 ), rows_ AS (
@@ -30,7 +33,8 @@ WITH w AS (
 SELECT gate_id, model, output_quality, cost_basis, big(sum(n)) AS n_calls, big(sum(input_tokens)) AS input_tokens,
     big(sum(cache_read_tokens)) AS cache_read_tokens, big(sum(cache_write_5m_tokens)) AS cache_write_5m_tokens,
     big(sum(cache_write_1h_tokens)) AS cache_write_1h_tokens, big(sum(output_tokens)) AS output_tokens,
-    big(sum(nano_usd)) AS nano_usd, big(sum(nano_usd_lower_bound)) AS nano_usd_lower_bound
+    count(output_tokens) AS n_output_known, count(input_tokens) AS n_input_known,
+    big(sum(nano_usd)) AS nano_usd, big(sum(nano_usd_lower_bound)) AS nano_usd_lower_bound, count(nano_usd) AS n_in_nano_usd
 FROM rows_
 GROUP BY gate_id, model, output_quality, cost_basis
 ORDER BY gate_id, model NULLS LAST, output_quality, cost_basis

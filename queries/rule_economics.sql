@@ -20,10 +20,12 @@
 -- column: n_first_stops_acted_on Product problems it stopped first, by being followed.
 -- column: n_stops_not_product First stops of problems about the harness or the infrastructure.
 -- column: n_findings Findings that name it.
--- column: zero_yield_upper95 Exact one-sided 95 % upper bound of first stops per run where there were none and passes are recorded.
+-- column: rate_basis recorded or implied_by_stage: on what its trials rest. NULL: it has no rate.
+-- column: zero_yield_upper95 Exact one-sided 95 % upper bound of first stops per run where there were none, none waits for a label, and its trials are known.
 -- column: busy_ms Own time, overlaps counted each.
 -- column: direct_ms Own time with one owner an instant.
--- column: n_timed Gate runs whose time is known.
+-- column: n_timed Gate runs whose own time is known.
+-- column: n_with_direct Gate runs whose direct time is known.
 -- column: output_tokens Output tokens of its own calls.
 -- column: n_with_tokens Gate runs whose output tokens are known.
 WITH w AS (
@@ -33,8 +35,9 @@ WITH w AS (
         count(*) FILTER (WHERE f.verdict = 'pass') AS n_pass, count(*) FILTER (WHERE f.verdict = 'fail') AS n_fail, count(*) FILTER (WHERE f.verdict = 'warn') AS n_warn,
         count(*) FILTER (WHERE f.verdict NOT IN ('pass', 'fail', 'warn')) AS n_other,
         count(DISTINCT CASE WHEN f.counted THEN f.run_id END) AS n_runs_counted,
-        count(*) FILTER (WHERE f.counted AND f.verdict = 'pass') AS n_counted_pass,
-        sum(c.busy_ms) AS busy_ms, sum(c.direct_us) // 1000 AS direct_ms, count(c.busy_ms) AS n_timed,
+        count(*) FILTER (WHERE f.counted) AS n_counted,
+        count(*) FILTER (WHERE f.counted AND f.verdict = 'pass' AND f.exposure_basis = 'implied_by_stage') AS n_implied_pass,
+        sum(c.busy_ms) AS busy_ms, sum(c.direct_us) // 1000 AS direct_ms, count(c.busy_ms) AS n_timed, count(c.direct_us) AS n_with_direct,
         sum(c.output_tokens) AS output_tokens, count(c.output_tokens) AS n_with_tokens
     FROM gate_run_facts f JOIN gate_run_costs c ON c.gate_run_id = f.gate_run_id SEMI JOIN w ON w.run_id = f.run_id
     WHERE f.rule_id IS NOT NULL
@@ -43,7 +46,8 @@ WITH w AS (
     SELECT first_stop_gate_id AS gate_id, first_stop_rule_id AS rule_id,
         count(*) FILTER (WHERE product_problem(about, human, label) AND stop_basis = 'enforced') AS n_enforced,
         count(*) FILTER (WHERE product_problem(about, human, label) AND stop_basis = 'acted_on') AS n_acted_on,
-        count(*) FILTER (WHERE product_problem(about, human, label)) AS n_first_stops, count(*) FILTER (WHERE about <> 'product') AS n_not_product
+        count(*) FILTER (WHERE product_problem(about, human, label)) AS n_first_stops, count(*) FILTER (WHERE about <> 'product') AS n_not_product,
+        count(*) FILTER (WHERE about = 'product' AND human AND label IS NULL) AS n_unclassified
     FROM problems SEMI JOIN w USING (run_id)
     WHERE first_stop_rule_id IS NOT NULL
     GROUP BY first_stop_gate_id, first_stop_rule_id
@@ -59,11 +63,13 @@ WITH w AS (
 SELECT n.gate_id, n.rule_id, r.load, r.tokens, r.pinned,
     coalesce(ran.n_gate_runs, 0) AS n_gate_runs, coalesce(ran.n_runs, 0) AS n_runs, coalesce(n_pass, 0) AS n_pass, coalesce(n_fail, 0) AS n_fail,
     coalesce(n_warn, 0) AS n_warn, coalesce(n_other, 0) AS n_other, coalesce(n_runs_counted, 0) AS n_runs_counted,
-    CASE WHEN g.purpose = 'control' THEN coalesce(n_enforced, 0) END AS n_first_stops_enforced,
-    CASE WHEN g.purpose = 'control' THEN coalesce(n_acted_on, 0) END AS n_first_stops_acted_on,
-    CASE WHEN g.purpose = 'control' THEN coalesce(n_not_product, 0) END AS n_stops_not_product, coalesce(n_findings, 0) AS n_findings,
-    CASE WHEN coalesce(n_first_stops, 0) = 0 AND n_counted_pass > 0 AND g.purpose = 'control' THEN upper95(n_runs_counted) END AS zero_yield_upper95,
-    big(busy_ms) AS busy_ms, big(direct_ms) AS direct_ms, coalesce(n_timed, 0) AS n_timed,
+    CASE WHEN g.purpose = 'control' AND ran.n_gate_runs > 0 THEN coalesce(n_enforced, 0) END AS n_first_stops_enforced,
+    CASE WHEN g.purpose = 'control' AND ran.n_gate_runs > 0 THEN coalesce(n_acted_on, 0) END AS n_first_stops_acted_on,
+    CASE WHEN g.purpose = 'control' AND ran.n_gate_runs > 0 THEN coalesce(n_not_product, 0) END AS n_stops_not_product, coalesce(n_findings, 0) AS n_findings,
+    rate_basis(g.purpose, g.pass_recorded, n_runs_counted, n_counted, n_implied_pass) AS rate_basis,
+    CASE WHEN rate_basis(g.purpose, g.pass_recorded, n_runs_counted, n_counted, n_implied_pass) IS NOT NULL AND coalesce(n_first_stops, 0) = 0
+        AND coalesce(n_unclassified, 0) = 0 THEN upper95(n_runs_counted) END AS zero_yield_upper95,
+    big(busy_ms) AS busy_ms, big(direct_ms) AS direct_ms, coalesce(n_timed, 0) AS n_timed, coalesce(n_with_direct, 0) AS n_with_direct,
     big(output_tokens) AS output_tokens, coalesce(n_with_tokens, 0) AS n_with_tokens
 FROM named n
 LEFT JOIN ran ON ran.gate_id = n.gate_id AND ran.rule_id = n.rule_id

@@ -34,6 +34,11 @@ fn is_unseen(c: char) -> bool {
             | 0xfff9..=0xfffb | 0xe0000..=0xe0fff)
 }
 
+/// Whether a dot after this would begin an address without a scheme, as Markdown readers link it: it ends in `www`.
+pub fn is_after_www(before: &str) -> bool {
+    before.len() >= 3 && before.is_char_boundary(before.len() - 3) && before[before.len() - 3..].eq_ignore_ascii_case("www")
+}
+
 /// Text for HTML and XML, in content and in quoted attributes.
 pub fn html(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);

@@ -26,7 +26,9 @@ WITH calls AS (
         GROUP BY context_id, us(ended_at)
     )
 ), rents AS (
-    SELECT i.gate_run_id, i.tokens, big(i.tokens::HUGEINT * (coalesce(b.n, 0) - coalesce(a.n, 0))) AS rent_tokens
+    -- Of a context without any recorded call it is not known how often they were carried.
+    SELECT i.gate_run_id, i.tokens,
+        CASE WHEN i.context_id IN (SELECT context_id FROM counted) THEN big(i.tokens::HUGEINT * (coalesce(b.n, 0) - coalesce(a.n, 0))) END AS rent_tokens
     FROM injected i
     ASOF LEFT JOIN counted a ON a.context_id = i.context_id AND a.at_us <= i.at_us
     ASOF LEFT JOIN counted b ON b.context_id = i.context_id AND b.at_us <= i.until_us

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use super::discover::given_or_found;
 use super::fresh::{self, Fresh};
 use super::ingest::{into_lake, refuse_unread, told};
+use super::inside::refuse_output;
 use super::{Usage, print};
 use crate::attribute::Rulebook;
 use crate::config::Config;
@@ -89,6 +90,7 @@ pub fn run(lake: &Path, args: &Args) -> anyhow::Result<ExitCode> {
         config_digest: stable_id(&["config", config.digest(), &prices.digest(), &Rulebook::of_config(&config).digest()]),
     };
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from(".mechanic/audit").join(&frame.news.label));
+    refuse_output(lake.root(), &out)?;
     let report = build(&tables, &prices, frame, &out)?;
     report.folder.write(&out)?;
     show(&report, &out, args)?;

@@ -1,7 +1,6 @@
 //! Owns the exit codes (DESIGN §9) and the mapping of errors to them.
 
 use std::fmt;
-use std::io;
 use std::process::ExitCode;
 
 use crate::config::ConfigError;
@@ -27,19 +26,13 @@ impl fmt::Display for Usage {
 
 impl std::error::Error for Usage {}
 
-/// The exit code of an error; `None` where the reader of our output went away, which is no error at all.
-pub fn exit_code(error: &anyhow::Error) -> Option<ExitCode> {
-    match code_of(error) {
-        DONE => None,
-        code => Some(ExitCode::from(code)),
-    }
+/// The exit code of an error.
+pub fn exit_code(error: &anyhow::Error) -> ExitCode {
+    ExitCode::from(code_of(error))
 }
 
 fn code_of(error: &anyhow::Error) -> u8 {
     for cause in error.chain() {
-        if cause.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe) {
-            return DONE;
-        }
         if cause.is::<Usage>() || cause.is::<ConfigError>() {
             return USAGE;
         }
@@ -49,11 +42,14 @@ fn code_of(error: &anyhow::Error) -> u8 {
 
 #[cfg(test)]
 mod tests {
+    use std::io;
+
     use super::*;
 
     #[test]
     fn each_kind_of_error_has_its_exit_code() {
-        assert_eq!(code_of(&io::Error::from(io::ErrorKind::BrokenPipe).into()), DONE);
+        // Of a child's pipe, say: only our own output may end early.
+        assert_eq!(code_of(&io::Error::from(io::ErrorKind::BrokenPipe).into()), ENVIRONMENT);
         assert_eq!(code_of(&anyhow::Error::from(Usage("no such table".into())).context("schema")), USAGE);
         assert_eq!(code_of(&io::Error::from(io::ErrorKind::PermissionDenied).into()), ENVIRONMENT);
         assert_eq!(code_of(&anyhow::anyhow!("something else")), ENVIRONMENT);

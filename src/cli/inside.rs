@@ -14,6 +14,15 @@ pub fn refuse_lake(lake: &Path, paths: &[PathBuf]) -> Result<(), Usage> {
     Err(Usage(format!("cannot read {}: it {what}: name files or folders outside of it, or another lake with --lake DIR", shown(path))))
 }
 
+/// An error where output would be written into the lake, or over it.
+pub fn refuse_output(lake: &Path, out: &Path) -> Result<(), Usage> {
+    if !real(out).starts_with(real(lake)) {
+        return Ok(());
+    }
+    let shown = |p: &Path| cut_home(&p.to_string_lossy());
+    Err(Usage(format!("cannot write {}: it lies in the lake {}; name another place", shown(out), shown(lake))))
+}
+
 /// The path without links, as far as it is there.
 fn real(path: &Path) -> PathBuf {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());

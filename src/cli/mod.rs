@@ -115,6 +115,13 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
 /// Prints to standard output; a reader that went away is an error that [`exit_code`] takes for none.
 fn print(text: &str) -> std::io::Result<()> {
     let mut out = anstream::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    out.flush()
+    unless_gone(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+}
+
+/// A reader of our output that went away has read enough. The command goes on: what it found decides its exit code all the same.
+fn unless_gone(written: std::io::Result<()>) -> std::io::Result<()> {
+    match written {
+        Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        other => other,
+    }
 }

@@ -1,12 +1,11 @@
 //! Owns `mechanic query`: lists the named queries, or answers one.
 
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::Usage;
-use super::sql::{LimitArgs, open_engine, print, usage};
+use super::sql::{LimitArgs, open_engine, print, refuse_outputs, usage};
 use crate::sql::params::Param;
 use crate::sql::render::Format;
 use crate::sql::{Query, SqlError, find, queries};
@@ -40,15 +39,16 @@ pub struct Args {
 
 pub fn run(lake: &Path, args: &Args) -> anyhow::Result<ExitCode> {
     let Some(name) = &args.name else {
-        std::io::stdout().lock().write_all(list().as_bytes())?;
+        super::print(&list())?;
         return Ok(ExitCode::SUCCESS);
     };
     let query = find(name).ok_or_else(|| usage(SqlError::Unknown(name.clone())))?;
     if args.explain {
-        std::io::stdout().lock().write_all(explain(query).as_bytes())?;
+        super::print(&explain(query))?;
         return Ok(ExitCode::SUCCESS);
     }
     let params = given(query, &args.params)?;
+    refuse_outputs(lake, args.out.as_deref())?;
     let engine = open_engine(lake, &args.limits.limits())?;
     let answer = engine.query(name, &params).map_err(usage)?;
     let cite = if args.cite { Some(engine.cite(name, &params).map_err(usage)?) } else { None };
@@ -59,7 +59,9 @@ pub fn run(lake: &Path, args: &Args) -> anyhow::Result<ExitCode> {
 fn given(query: &Query, params: &[String]) -> anyhow::Result<BTreeMap<String, Param>> {
     let mut values = BTreeMap::new();
     for param in params {
-        let (key, value) = param.split_once('=').ok_or_else(|| Usage(format!("-p {param}: expected KEY=VALUE")))?;
+        let (key, value) = param.split_once('=').ok_or_else(|| {
+            Usage(format!("-p {param}: expected KEY=VALUE; `mechanic query {} --explain` lists the parameters", query.name))
+        })?;
         let known = || query.params.iter().map(|p| p.name).collect::<Vec<_>>().join(", ");
         let def = query.params.iter().find(|p| p.name == key);
         let def = def.ok_or_else(|| Usage(format!("query {} has no parameter {key}; it has: {}", query.name, known())))?;

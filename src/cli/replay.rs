@@ -104,6 +104,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         today: jiff::tz::TimeZone::UTC.to_datetime(jiff::Timestamp::now()).date(),
         level: Level::User,
     };
+    refuse_out(args)?;
     let results = match perform(&request, &Bar::default()) {
         Ok(results) => results,
         Err(Failed::Wrong(wrong)) => return Err(usage(wrong)),
@@ -114,6 +115,18 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     super::print(&form(args.format, &results, &args.corpus))?;
     Ok(ExitCode::from(results.exit))
+}
+
+/// The results must not be written over what they are the results of.
+fn refuse_out(args: &Args) -> Result<(), Usage> {
+    let Some(out) = &args.out else { return Ok(()) };
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let folder = out.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let inside = real(folder).starts_with(real(&args.corpus)) || real(out) == real(&args.validators);
+    match inside {
+        true => Err(Usage(format!("--out {}: it would change what is replayed; name another place", out.display()))),
+        false => Ok(()),
+    }
 }
 
 fn form(format: Format, results: &Results, corpus: &Path) -> String {

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use super::Usage;
+use super::inside::refuse_output;
 use crate::config::prices::PriceTable;
 use crate::sql::render::{self, Format};
 use crate::sql::{Answer, Citation, Engine, Limits, SqlError, Tables};
@@ -64,6 +65,7 @@ pub fn run(lake: &Path, args: &Args) -> anyhow::Result<ExitCode> {
         (None, None) if io::stdin().is_terminal() => return Err(Usage("give a statement, -f FILE, or one on standard input".into()).into()),
         (None, None) => read(io::stdin().lock())?,
     };
+    refuse_outputs(lake, args.out.as_deref())?;
     let engine = open_engine(lake, &args.limits.limits())?;
     let answer = engine.select(&sql).map_err(usage)?;
     let cite = args.cite.then(|| engine.cite_sql(&sql));
@@ -92,13 +94,19 @@ pub fn usage(error: SqlError) -> anyhow::Error {
     if error.is_usage() { Usage(error.to_string()).into() } else { error.into() }
 }
 
+/// The answer must not be written over the lake it comes from.
+pub fn refuse_outputs(lake: &Path, out: Option<&Path>) -> Result<(), Usage> {
+    out.map_or(Ok(()), |out| refuse_output(lake, out))
+}
+
 /// Writes an answer to a file or standard output.
 pub fn print(answer: &Answer, format: Format, cite: Option<&Citation>, out: Option<&Path>) -> anyhow::Result<ExitCode> {
     match out {
         Some(path) => {
-            let file = File::create(path).map_err(|e| anyhow::anyhow!("cannot write {}: {e}", path.display()))?;
+            let file =
+                File::create(path).map_err(|e| anyhow::anyhow!("cannot write {}: {e}; name a writable file with -o", path.display()))?;
             let mut file = BufWriter::new(file);
-            render::write(answer, format, cite, &mut file).map_err(write_error)?;
+            render::write(answer, format, cite, &mut file)?;
             file.flush()?;
         }
         None if format == Format::Parquet && io::stdout().is_terminal() => {
@@ -106,17 +114,12 @@ pub fn print(answer: &Answer, format: Format, cite: Option<&Citation>, out: Opti
         }
         None => {
             let mut stdout = BufWriter::new(io::stdout().lock());
-            render::write(answer, format, cite, &mut stdout).map_err(write_error)?;
-            stdout.flush()?;
+            let written = render::write(answer, format, cite, &mut stdout).and_then(|()| Ok(stdout.flush()?));
+            match written {
+                Err(SqlError::Write(e)) => super::unless_gone(Err(e))?,
+                other => other?,
+            }
         }
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Keeps an I/O error what it is, so that a reader who went away is no failure.
-fn write_error(error: SqlError) -> anyhow::Error {
-    match error {
-        SqlError::Write(e) => e.into(),
-        other => other.into(),
-    }
 }

@@ -128,7 +128,7 @@ impl Lake {
         for def in FACT_TABLES.iter().copied().chain([Source::TABLE]) {
             let dir = self.root.join(def.name);
             if self.begun.contains(def.name) {
-                if !table::is_begun(&dir) {
+                if !table::is_begun(&dir)? {
                     return Err(LakeError::TableLost { table: def.name, dir });
                 }
             } else if self.table(def, engine, None)?.version().is_some() {

@@ -74,7 +74,7 @@ impl<'a> Table<'a> {
         let dir = root.join(def.name);
         let mut table = Table { def, dir, engine, disk, state: None };
         let log = table.dir.join("_delta_log");
-        let begun = is_begun(&table.dir);
+        let begun = is_begun(&table.dir)?;
         if !begun && has_commit(&log) {
             return Err(LakeError::LogLost { table: def.name, log });
         }
@@ -203,9 +203,14 @@ impl<'a> Table<'a> {
     }
 }
 
-/// Whether the log of a table has its first commit.
-pub(super) fn is_begun(dir: &Path) -> bool {
-    dir.join("_delta_log").join(format!("{:020}.json", 0)).is_file()
+/// Whether the log of a table has its first commit. An error where that cannot be seen.
+pub(super) fn is_begun(dir: &Path) -> Result<bool, LakeError> {
+    let first = dir.join("_delta_log").join(format!("{:020}.json", 0));
+    match std::fs::metadata(&first) {
+        Ok(meta) => Ok(meta.is_file()),
+        Err(e) if matches!(e.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => Ok(false),
+        Err(e) => Err(LakeError::io("read", &first)(e)),
+    }
 }
 
 /// Whether a log holds anything but what a crash left of a commit.

@@ -70,7 +70,8 @@ fn gate_economics_gives_yield_to_first_stops_of_product_problems_alone() {
         [
             "sensors|2|0|1|1|0|2|2|0|1|1|1|",
             "review|0|1|0|0|1|1|1|1|0|1|0|",
-            "ci|0|0|0|0|0|0|0|0|0|0|0|",
+            // Declared and never seen: no yield.
+            "ci||||||||||||",
             "PreToolUse:x.mjs|0|0|0|0|0|0|0|0|0|0|0|0.95",
             "permission:user|0|0|0|0|0|0|0|0|0|0|0|0.95",
         ]
@@ -134,7 +135,7 @@ fn gate_economics_keeps_toll_rent_and_rework_apart() {
         [
             "sensors|0|||||0|600000||1|1|0",
             "review|0|||||0||120000|1|1|1",
-            "ci|0|||||0|||0|0|0",
+            "ci|0|||||0|||||",
             // Refused at minute 29, let through at minute 42; 100 tokens carried by one later call.
             "PreToolUse:x.mjs|1|1000|780000|500|100|1|||0|0|0",
             "permission:user|0|||||0|||0|0|0",
@@ -174,7 +175,7 @@ fn rule_economics_counts_by_rule() {
                 "n_timed"
             ]
         ),
-        ["sensors|lint|always|40|3|2|1|2|2|2|3|780000|780000|3", "sensors|never|always|40|0|0|0|0|0|0|0|||0"]
+        ["sensors|lint|always|40|3|2|1|2|2|2|3|780000|780000|3", "sensors|never|always|40|0|0|0|0|0||0|||0"]
     );
 }
 

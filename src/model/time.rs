@@ -16,6 +16,14 @@ impl Ts {
         })
     }
 
+    /// [`Ts::parse`] of an instant that a log says something happened at. `None` too where no agent can have worked: before 2000 and
+    /// from 2100 on. One such instant would stretch its run over all weeks.
+    pub fn parse_recorded(text: &str) -> Option<Ts> {
+        const FROM: i64 = 946_684_800_000_000;
+        const UNTIL: i64 = 4_102_444_800_000_000;
+        Ts::parse(text).filter(|ts| (FROM..UNTIL).contains(&ts.0))
+    }
+
     /// Milliseconds since the epoch, as several vendors write them.
     pub fn from_millis(ms: i64) -> Option<Ts> {
         ms.checked_mul(1_000).map(Ts)

@@ -66,8 +66,14 @@ pub fn compare(name: &str, before: &Results, now: &Results, whole: bool) -> (Com
     let mut seen = BTreeSet::new();
     for cell in &now.cells {
         let key = (cell.fixture.as_str(), cell.validator.as_str());
-        let previous = old.get(&key).filter(|_| same.contains(cell.fixture.as_str()));
-        let Some(previous) = previous else {
+        let is_same = same.contains(cell.fixture.as_str());
+        if is_same {
+            // Whoever catches it now, a validator of the baseline or a new one.
+            let entry = caught.entry(cell.fixture.as_str()).or_default();
+            entry.1 |= cell.outcome == Outcome::Catches;
+            entry.2 |= !cell.outcome.is_verdict();
+        }
+        let Some(previous) = old.get(&key).filter(|_| is_same) else {
             c.new += 1;
             continue;
         };
@@ -75,8 +81,7 @@ pub fn compare(name: &str, before: &Results, now: &Results, whole: bool) -> (Com
         flip(&mut c, &mut issues, &mut per, class.get(cell.fixture.as_str()).copied(), previous, cell);
         let entry = caught.entry(cell.fixture.as_str()).or_default();
         entry.0 |= previous.outcome == Outcome::Catches;
-        entry.1 |= cell.outcome == Outcome::Catches;
-        entry.2 |= !previous.outcome.is_verdict() || !cell.outcome.is_verdict();
+        entry.2 |= !previous.outcome.is_verdict();
     }
     if whole {
         // A validator that is gone catches nothing any more.

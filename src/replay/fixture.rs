@@ -212,6 +212,18 @@ impl Fixture {
         })
     }
 
+    /// The digest of what its validators read, without `fixture.toml`.
+    pub fn stimulus_digest(&self) -> Result<String> {
+        let mut hasher = Hasher::default();
+        if self.stimulus.commit.is_none() {
+            hasher.text(&super::digest::path(&self.stimulus.path)?);
+        }
+        if let Some(base) = &self.stimulus.base {
+            hasher.tree("base", base)?;
+        }
+        Ok(hasher.done())
+    }
+
     /// The digest of its bytes as they are now.
     pub fn digest_now(&self) -> Result<String> {
         digest(&self.folder, &self.stimulus)
@@ -273,6 +285,9 @@ fn expectations(written: &Written, wrong: &mut impl FnMut(String)) -> Vec<Expect
             }
         }
         out.push(Expect { who, outcome: e.outcome, finding: e.finding.clone() });
+    }
+    if written.classification == Classification::Normative && !written.expect.iter().any(|e| e.outcome == Outcome::Catches) {
+        wrong("nothing is expected to catch it: add [[expect]] with a gate or validator and outcome = \"catches\", or classify it as known_defect".to_owned());
     }
     out
 }

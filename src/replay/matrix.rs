@@ -154,7 +154,11 @@ impl<'a> Bench<'a> {
             let part = self.parts.get(validator.digest.as_str());
             let key = part.map(|(part, ..)| memo::cell(part, &format!("emptied {kind}"), None, &Classes::new()));
             if let Some(known) = key.as_ref().and_then(|k| self.options.memo?.get(k)) {
-                return Emptied { validator: id.to_owned(), kind, once: once_of(known) };
+                let known = Emptied { validator: id.to_owned(), kind, once: once_of(known) };
+                // Only such are put there; whoever wrote something else there is not believed.
+                if known.once.outcome.is_verdict() && !known.is_suspicious() {
+                    return known;
+                }
             }
             let once = self.once(validator, &Prepared::emptied(kind), None, &Classes::new());
             let emptied = Emptied { validator: id.to_owned(), kind, once };

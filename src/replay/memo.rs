@@ -21,7 +21,7 @@ use super::wrong::Result;
 /// Where the memory lies, from the working directory.
 pub const FILE: &str = ".mechanic/replay-memo.json";
 
-/// More than this are forgotten, those not used last first.
+/// With more than this all are forgotten.
 const MOST: usize = 50_000;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -105,17 +105,21 @@ pub fn validator_part(validator: &Validator, cage: &Cage, env: &[(String, String
         Command::Shell(_) => "sh".to_owned(),
     };
     let mut programs = vec![first.clone()];
-    // A script of its own names its interpreter in its first line; `env` names another program there.
-    let script = validator.files.iter().find(|(name, _)| first == format!("{{files}}/{name}"));
-    if let Some((_, path)) = script
-        && let Ok(bytes) = std::fs::read(path)
-        && let Some(line) = bytes.split(|b| *b == b'\n').next().and_then(|l| l.strip_prefix(b"#!"))
-    {
-        programs.extend(String::from_utf8_lossy(line).split_whitespace().map(str::to_owned));
+    // Scripts of its own name their interpreter in their first line; `env` names another program there.
+    for (_, path) in &validator.files {
+        if let Ok(bytes) = std::fs::read(path)
+            && let Some(line) = bytes.split(|b| *b == b'\n').next().and_then(|l| l.strip_prefix(b"#!"))
+        {
+            programs.extend(String::from_utf8_lossy(line).split_whitespace().map(str::to_owned));
+        }
     }
-    // The command's other words may be programs too (`env python3`, `nice x`).
-    if let Command::Argv(argv) = &validator.command {
-        programs.extend(argv.iter().skip(1).filter(|a| !a.contains('{') && !a.starts_with('-')).cloned());
+    // The command's other words may be programs too (`env python3`, `nice x`, `cd a && python3 b`).
+    match &validator.command {
+        Command::Argv(argv) => programs.extend(argv.iter().skip(1).filter(|a| !a.contains('{') && !a.starts_with('-')).cloned()),
+        Command::Shell(line) => {
+            let words = line.split(|c: char| c.is_whitespace() || "|&;()<>`$\"'".contains(c));
+            programs.extend(words.filter(|w| !w.is_empty() && !w.contains('{') && !w.starts_with('-')).map(str::to_owned));
+        }
     }
     for name in programs {
         key.text(&name);

@@ -114,6 +114,10 @@ pub fn perform(request: &Request, progress: &dyn Progress) -> Result<Results, Fa
     if tasks.is_empty() && old_tasks.is_empty() && !selection.is_everything() {
         return Err(Wrong::one("no cell is left to replay: the filters or the shard take nothing").into());
     }
+    if tasks.is_empty() && old_tasks.is_empty() {
+        let text = "there is nothing to replay, and a replay of nothing proves nothing: the corpus needs a fixture, and validators.toml a validator";
+        return Err(Wrong::one(text).into());
+    }
     progress.begin(tasks.len() + old_tasks.len());
     let tick = || progress.tick();
     let options = Options { jobs: request.jobs, repeat: request.repeat, timeout: request.timeout, memo: memo.as_ref(), tick: &tick };
@@ -138,7 +142,7 @@ pub fn perform(request: &Request, progress: &dyn Progress) -> Result<Results, Fa
         // A memory that cannot be written costs time, nothing else.
         let _ = memo.save();
     }
-    let mut results = results(&chosen, &tasks, &filled, &cage);
+    let mut results = results_of(&chosen, &tasks, &filled, &cage);
     results.part = part(request);
     match &baseline {
         None => {}
@@ -244,8 +248,9 @@ fn against(results: &mut Results, issues: &mut Vec<Issue>, before: &Results, nam
         let asked = |c: &&CellLine| {
             c.fixture == fixture && (issue.validator.as_deref() == Some(&c.validator) || issue.gate.as_deref() == Some(&c.gate))
         };
-        // The baseline's gates may have had no verdict: then it is not known to have missed.
-        is_new || before.cells.iter().filter(asked).any(|c| c.outcome == Outcome::Catches || !c.outcome.is_verdict())
+        // The baseline may not have asked, or had no verdict: then it is not known to have missed.
+        let mut asked = before.cells.iter().filter(asked).peekable();
+        is_new || asked.peek().is_none() || asked.any(|c| c.outcome == Outcome::Catches || !c.outcome.is_verdict())
     };
     for issue in issues.iter_mut().filter(|i| matches!(i.kind, Kind::Missed | Kind::Unanswered)) {
         if !caught_before(issue) {
@@ -273,10 +278,6 @@ fn against(results: &mut Results, issues: &mut Vec<Issue>, before: &Results, nam
         }
     }
     results.comparison = Some(comparison);
-}
-
-fn results(fixtures: &[&Fixture], tasks: &[Task<'_>], matrix: &Matrix, cage: &Cage) -> Results {
-    results_of(fixtures, tasks, matrix, cage)
 }
 
 fn results_of(fixtures: &[&Fixture], tasks: &[Task<'_>], matrix: &Matrix, cage: &Cage) -> Results {

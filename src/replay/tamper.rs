@@ -3,6 +3,7 @@
 
 use jiff::civil::Date;
 
+use super::fixture::{Fixture, Stimulus};
 use super::results::Results;
 use super::suite::Suite;
 use super::validator::{Judge, Validator};
@@ -31,9 +32,11 @@ pub fn differences(at_ref: &Suite, work: &Suite, today: Date) -> Vec<Issue> {
         if new.classification != old.classification {
             let text = format!("the fixture is reclassified in the same change, from {} to {}", old.classification, new.classification);
             name(Change::Reclassify, id, None, text);
-        } else if new.expect != old.expect {
+        }
+        if new.expect != old.expect {
             name(Change::Expectation, id, None, "the fixture's expectations are changed in the same change".to_owned());
-        } else if new.digest != old.digest {
+        }
+        if edited(old, new) {
             name(Change::Edit, id, None, "the fixture is edited in the same change".to_owned());
         }
     }
@@ -63,6 +66,14 @@ pub fn differences(at_ref: &Suite, work: &Suite, today: Date) -> Vec<Issue> {
                     "the validator no longer says how much it read, so that vacuous passes go unseen".to_owned(),
                 );
             }
+            Some(new) if format!("{:?}", old.substance) != format!("{:?}", new.substance) => {
+                let text = "how much the validator read is told in another way in the same change".to_owned();
+                name(Change::Validator, None, id, text);
+            }
+            Some(new) if asks_otherwise(old, new) && !new_records(at_ref, old, new).is_empty() => {
+                let text = "the judge's prompt or model and its recorded verdicts are changed in one change".to_owned();
+                name(Change::Validator, None, id, text);
+            }
             Some(new) => {
                 for fixture in rewritten(at_ref, old, new) {
                     let text = format!("the recorded verdict of {fixture} is rewritten or taken away for the same prompt and model");
@@ -91,14 +102,49 @@ pub fn differences(at_ref: &Suite, work: &Suite, today: Date) -> Vec<Issue> {
     out
 }
 
+/// Whether more of a fixture changed than its classification and expectations, which are named by themselves: its stimulus, or anything
+/// where those two stayed.
+fn edited(old: &Fixture, new: &Fixture) -> bool {
+    let told = new.classification != old.classification || new.expect != old.expect;
+    let told_of = |s: &Stimulus| (s.kind, s.commit.clone(), s.reference, s.subjects);
+    let stimulus = told_of(&old.stimulus) != told_of(&new.stimulus) || old.stimulus_digest().ok() != new.stimulus_digest().ok();
+    new.digest != old.digest && (stimulus || !told)
+}
+
 /// Fixtures of which a judge's record is another although nothing that was judged is: a new prompt or model needs new records, the same
 /// ones do not.
 fn rewritten(at_ref: &Suite, old: &Validator, new: &Validator) -> Vec<String> {
     let (Some(before), Some(now)) = (&old.judge, &new.judge) else { return Vec::new() };
-    if (&before.prompt_digest, &before.model) != (&now.prompt_digest, &now.model) {
+    if asks_otherwise(old, new) {
         return Vec::new();
     }
-    let record = |judge: &Judge, id: &str| std::fs::read(judge.transcripts.join(format!("{id}.json"))).ok();
+    changed_records(at_ref, before, now)
+}
+
+/// Whether a judge is asked another question, or another judge the same.
+fn asks_otherwise(old: &Validator, new: &Validator) -> bool {
+    let question = |v: &Validator| v.judge.as_ref().map(|j| (j.prompt_digest.clone(), j.model.clone()));
+    question(old) != question(new)
+}
+
+/// The records that a judge has of fixtures of the baseline and that are not those of before. What is `catches` by them was written by the
+/// change itself.
+fn new_records(at_ref: &Suite, old: &Validator, new: &Validator) -> Vec<String> {
+    match (&old.judge, &new.judge) {
+        (Some(before), Some(now)) => {
+            let ids = at_ref.corpus.fixtures.iter().map(|f| f.id.clone());
+            ids.filter(|id| record(now, id).is_some_and(|n| record(before, id).as_ref() != Some(&n))).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn record(judge: &Judge, id: &str) -> Option<Vec<u8>> {
+    std::fs::read(judge.transcripts.join(format!("{id}.json"))).ok()
+}
+
+/// Records that are another now, or gone.
+fn changed_records(at_ref: &Suite, before: &Judge, now: &Judge) -> Vec<String> {
     let ids = at_ref.corpus.fixtures.iter().map(|f| f.id.clone());
     ids.filter(|id| record(before, id).is_some_and(|b| record(now, id).as_ref() != Some(&b))).collect()
 }

@@ -29,7 +29,7 @@ pub enum ReportError {
     Plot(#[from] PlotError),
     #[error(transparent)]
     Page(#[from] PageError),
-    #[error("failed to write the manifest: {0}")]
+    #[error("the manifest could not be written ({0}): this is a bug, please report it")]
     Manifest(#[from] serde_json::Error),
 }
 

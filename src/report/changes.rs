@@ -64,45 +64,46 @@ fn happened(answers: &Answers, h: &Headline) -> Vec<Rich> {
         "{} ended ({} merged), with {}",
         counted(h.n_runs, "run", "runs"),
         count(h.n_merged),
-        counted(h.n_gate_runs, "gate run", "gate runs")
+        h.n_gate_runs.map_or_else(|| "no source that records gate runs".to_owned(), |n| counted(n, "gate run", "gate runs"))
     ))];
-    if h.n_problems == 0 && h.n_runs_observing == 0 {
-        out.push("no record of these runs tells a verdict, so whether they had product problems is not known".into());
-    } else if h.n_problems == 0 {
-        out.push(Rich::words(format!(
+    match h.n_problems {
+        None => out.push("no record of these runs tells a verdict, so whether they had product problems is not known".into()),
+        Some(0) => out.push(Rich::words(format!(
             "no product problem was recorded. {} without one {} little: up to {} of runs could still have one (exact 95 % bound)",
             counted(h.n_runs_observing, "run", "runs"),
             if h.n_runs_observing == 1 { "proves" } else { "prove" },
             known(upper95(h.n_runs_observing), percent)
-        )));
-    } else {
-        out.push(Rich::words(format!(
+        ))),
+        Some(problems) => out.push(Rich::words(format!(
             "{}: {} stopped first by a gate ({} enforced, {} acted on), {} that no record attributes; {} first seen after merge",
-            counted(h.n_problems, "product problem", "product problems"),
-            count(h.first_stops()),
-            count(h.n_first_stops_enforced),
-            count(h.n_first_stops_acted_on),
-            count(h.n_unattributed),
-            count(h.n_escaped)
-        )));
+            counted(problems, "product problem", "product problems"),
+            known(h.first_stops(), count),
+            known(h.n_first_stops_enforced, count),
+            known(h.n_first_stops_acted_on, count),
+            known(h.n_unattributed, count),
+            known(h.n_escaped, count)
+        ))),
     }
     let escapes: Vec<&str> =
         answers.rows("problems", Span::News).filter(|r| r.flag("escaped") == Some(true)).filter_map(|r| r.text("fingerprint")).collect();
     if !escapes.is_empty() {
         out.push(Rich::words("after merge: ").names(escapes, 4));
     }
-    if h.n_misses_proven > 0 {
-        let gates: Vec<&str> =
-            answers.rows("gate_economics", Span::News).filter(|r| r.n("n_misses_proven") > 0).filter_map(|r| r.text("gate_id")).collect();
+    if let Some(misses) = h.n_misses_proven.filter(|n| *n > 0) {
+        let gates: Vec<&str> = answers
+            .rows("gate_economics", Span::News)
+            .filter(|r| r.int("n_misses_proven") > Some(0))
+            .filter_map(|r| r.text("gate_id"))
+            .collect();
         out.push(
-            Rich::words(format!("{}, passes on a problem that was there: ", counted(h.n_misses_proven, "proven miss", "proven misses")))
+            Rich::words(format!("{}, passes on a problem that was there: ", counted(misses, "proven miss", "proven misses")))
                 .names(gates, 4),
         );
     }
-    if h.n_tolls > 0 {
+    if let Some(tolls) = h.n_tolls.filter(|n| *n > 0) {
         let gates: Vec<&str> =
             answers.rows("gate_economics", Span::News).filter(|r| r.n("n_tolls") > 0).filter_map(|r| r.text("gate_id")).collect();
-        out.push(Rich::words(format!("{} failed to run: ", counted(h.n_tolls, "gate run", "gate runs"))).names(gates, 4));
+        out.push(Rich::words(format!("{} failed to run: ", counted(tolls, "gate run", "gate runs"))).names(gates, 4));
     }
     let mut cost = Vec::new();
     if let Some(ms) = h.gate_busy_ms {
@@ -126,7 +127,7 @@ fn happened(answers: &Answers, h: &Headline) -> Vec<Rich> {
 
 fn figures(now: &Headline, then: &Headline) -> Vec<Rich> {
     let pairs = [
-        ("runs", then.n_runs, now.n_runs),
+        ("runs", Some(then.n_runs), Some(now.n_runs)),
         ("product problems", then.n_problems, now.n_problems),
         ("first stops, enforced", then.n_first_stops_enforced, now.n_first_stops_enforced),
         ("first stops, acted on", then.n_first_stops_acted_on, now.n_first_stops_acted_on),
@@ -137,7 +138,7 @@ fn figures(now: &Headline, then: &Headline) -> Vec<Rich> {
     let moved: Vec<String> = pairs
         .iter()
         .filter(|(_, then, now)| then != now)
-        .map(|(what, then, now)| format!("{what} {} → {}", count(*then), count(*now)))
+        .map(|(what, then, now)| format!("{what} {} → {}", known(*then, count), known(*now, count)))
         .collect();
     if moved.is_empty() { Vec::new() } else { vec![Rich::words(moved.join("; "))] }
 }

@@ -1,5 +1,6 @@
 //! Owns the escapes of text that came from logs: what a reader of Markdown, HTML or a terminal must never be made to obey. Every escape begins by making the text visible.
 
+use crate::plain::is_after_www;
 pub use crate::plain::{html, visible};
 
 /// Text for Markdown prose and table cells: nothing in it starts a link, an image, HTML, emphasis, a heading or a new cell.
@@ -22,13 +23,14 @@ pub fn markdown(text: &str) -> String {
             // A bare address or a mention would become a link or a notification.
             '@' => out.push_str("&#64;"),
             ':' if text[i..].starts_with("://") => out.push_str("&#58;"),
+            '.' if is_after_www(&text[..i]) => out.push_str("&#46;"),
             c => out.push(c),
         }
     }
     out
 }
 
-/// Text as a Markdown code span that its own backticks cannot end; safe in a table cell.
+/// Text as a Markdown code span that its own backticks cannot end.
 pub fn code(text: &str) -> String {
     let text = visible(text);
     if text.trim().is_empty() {
@@ -37,7 +39,12 @@ pub fn code(text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest + 1);
     let pad = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
-    format!("{fence}{pad}{}{pad}{fence}", text.replace('|', "\\|"))
+    format!("{fence}{pad}{text}{pad}{fence}")
+}
+
+/// The same inside a table, where a bar would end the cell.
+pub fn code_in_cell(text: &str) -> String {
+    code(text).replace('|', "\\|")
 }
 
 /// The text in at most `width` characters, the middle left out: both ends of a gate's name tell it apart.
@@ -72,6 +79,7 @@ mod tests {
         assert_eq!(markdown("![x](http://e.vil/p.png)"), "\\!\\[x\\](http&#58;//e.vil/p.png)");
         assert_eq!(markdown("<script>&|`@all"), "&lt;script&gt;&amp;\\|\\`&#64;all");
         assert_eq!(markdown("# head"), "\\# head");
+        assert_eq!(markdown("www.e.vil WWW.e.vil"), "www&#46;e.vil WWW&#46;e.vil");
         assert_eq!(markdown("a_b*c"), "a\\_b\\*c");
     }
 
@@ -80,7 +88,8 @@ mod tests {
         assert_eq!(code("gate_x"), "`gate_x`");
         assert_eq!(code("a`b``c"), "```a`b``c```");
         assert_eq!(code("`a"), "`` `a ``");
-        assert_eq!(code("a|b"), "`a\\|b`");
+        assert_eq!(code("a|b"), "`a|b`");
+        assert_eq!(code_in_cell("a|b"), "`a\\|b`");
         assert_eq!(code(" \n"), "–");
     }
 

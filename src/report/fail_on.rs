@@ -29,17 +29,22 @@ impl FailOn {
     /// What makes the condition true; `None` where it is not.
     pub fn holds(self, audit: &Audit) -> Option<String> {
         let h = &audit.news.headline;
-        let gates = |column: &str| audit.answers.rows("gate_economics", Span::News).map(|r| r.n(column)).sum::<i64>();
+        let gates = |column: &str| audit.answers.rows("gate_economics", Span::News).filter_map(|r| r.int(column)).sum::<i64>();
+        // A check that nothing could have failed is no pass.
+        if matches!(self, FailOn::Escapes | FailOn::Unattributed) && h.n_runs > 0 && h.n_runs_observing == 0 {
+            let runs = counted(h.n_runs, "run", "runs");
+            return Some(format!("it cannot be told: of {runs} none records verdicts; ingest what does, or drop the condition"));
+        }
         let (n, one, many) = match self {
-            FailOn::Escapes => (h.n_escaped, "problem first seen after merge", "problems first seen after merge"),
-            FailOn::MissedProven => (h.n_misses_proven, "proven miss", "proven misses"),
-            FailOn::Toll => (h.n_tolls, "gate run that failed to run", "gate runs that failed to run"),
+            FailOn::Escapes => (h.n_escaped.unwrap_or(0), "problem first seen after merge", "problems first seen after merge"),
+            FailOn::MissedProven => (h.n_misses_proven.unwrap_or(0), "proven miss", "proven misses"),
+            FailOn::Toll => (h.n_tolls.unwrap_or(0), "gate run that failed to run", "gate runs that failed to run"),
             FailOn::BrokenGate => {
                 let broken = |r: &super::table::Row| r.n("n_gate_runs") > 0 && r.n("n_tolls") == r.n("n_gate_runs");
                 let n = audit.answers.rows("gate_economics", Span::News).filter(broken).count() as i64;
                 (n, "gate that never ran", "gates that never ran")
             }
-            FailOn::Unattributed => (h.n_unattributed, "problem without a known stop", "problems without a known stop"),
+            FailOn::Unattributed => (h.n_unattributed.unwrap_or(0), "problem without a known stop", "problems without a known stop"),
             FailOn::SkippedRequired => (gates("n_skipped_required"), "skip of a required check", "skips of required checks"),
             FailOn::Vacuous => (gates("n_vacuous"), "pass that checked nothing", "passes that checked nothing"),
             FailOn::Quarantine => {

@@ -19,7 +19,7 @@ use crate::sql::{Answer, Engine, SqlError, Tables, find, query_digest};
 pub enum GatherError {
     #[error(transparent)]
     Sql(#[from] SqlError),
-    #[error("query {query} has no column {column}, which the report needs")]
+    #[error("query {query} has no column {column}, which the report needs: this is a bug of this build, please report it")]
     Column { query: &'static str, column: &'static str },
 }
 

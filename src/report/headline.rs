@@ -12,14 +12,16 @@ pub struct Headline {
     /// Runs whose sources record verdicts: of the others it is not known whether they had a problem.
     #[serde(default)]
     pub n_runs_observing: i64,
-    pub n_gate_runs: i64,
-    pub n_problems: i64,
-    pub n_first_stops_enforced: i64,
-    pub n_first_stops_acted_on: i64,
-    pub n_unattributed: i64,
-    pub n_escaped: i64,
-    pub n_misses_proven: i64,
-    pub n_tolls: i64,
+    /// NULL, as `n_tolls`: no source of the runs records gate runs.
+    pub n_gate_runs: Option<i64>,
+    /// NULL, as the five after it: no source of the runs records verdicts.
+    pub n_problems: Option<i64>,
+    pub n_first_stops_enforced: Option<i64>,
+    pub n_first_stops_acted_on: Option<i64>,
+    pub n_unattributed: Option<i64>,
+    pub n_escaped: Option<i64>,
+    pub n_misses_proven: Option<i64>,
+    pub n_tolls: Option<i64>,
     /// Own time of the gate runs, overlaps counted each. NULL: no gate run's time is known.
     pub gate_busy_ms: Option<i64>,
     /// Price of complete calls. NULL: none is priced.
@@ -42,24 +44,27 @@ impl Headline {
             out.n_runs += row.n("n_runs");
             out.n_merged += row.n("n_merged");
             out.n_runs_observing += row.n("n_runs_observing");
-            out.n_gate_runs += row.n("n_gate_runs");
-            out.n_problems += row.n("n_problems");
-            out.n_first_stops_enforced += row.n("n_first_stops_enforced");
-            out.n_first_stops_acted_on += row.n("n_first_stops_acted_on");
-            out.n_unattributed += row.n("n_unattributed");
-            out.n_escaped += row.n("n_escaped");
-            out.n_tolls += row.n("n_tolls");
+            add(&mut out.n_gate_runs, row.int("n_gate_runs"));
+            add(&mut out.n_problems, row.int("n_problems"));
+            add(&mut out.n_first_stops_enforced, row.int("n_first_stops_enforced"));
+            add(&mut out.n_first_stops_acted_on, row.int("n_first_stops_acted_on"));
+            add(&mut out.n_unattributed, row.int("n_unattributed"));
+            add(&mut out.n_escaped, row.int("n_escaped"));
+            add(&mut out.n_tolls, row.int("n_tolls"));
             out.n_with_tokens += row.n("n_with_tokens");
             add(&mut out.gate_busy_ms, row.int("gate_busy_ms"));
             add(&mut out.nano_usd, row.int("nano_usd"));
             add(&mut out.nano_usd_lower_bound, row.int("nano_usd_lower_bound"));
             add(&mut out.output_tokens, row.int("output_tokens"));
         }
-        out.n_misses_proven = answers.rows("gate_economics", span).map(|r| r.n("n_misses_proven")).sum();
+        for row in answers.rows("gate_economics", span) {
+            add(&mut out.n_misses_proven, row.int("n_misses_proven"));
+        }
         out
     }
 
-    pub fn first_stops(&self) -> i64 {
-        self.n_first_stops_enforced + self.n_first_stops_acted_on
+    /// Both kinds together; NULL where neither is known.
+    pub fn first_stops(&self) -> Option<i64> {
+        Some(self.n_first_stops_enforced? + self.n_first_stops_acted_on?)
     }
 }

@@ -49,7 +49,7 @@ impl Medium {
 
     fn cell(self, cell: &Cell) -> Value {
         match (self, cell.name) {
-            (Medium::Markdown, true) => Value::from(escape::code(&cell.text)),
+            (Medium::Markdown, true) => Value::from(escape::code_in_cell(&cell.text)),
             (Medium::Markdown, false) => Value::from(escape::markdown(&cell.text)),
             (Medium::Html, true) => Value::from_safe_string(format!("<code>{}</code>", breakable(&cell.text))),
             (Medium::Html, false) => Value::from(escape::visible(&cell.text)),
@@ -156,14 +156,16 @@ fn tiles(audit: &Audit) -> Vec<Value> {
     let short = audit.news.against.label.split_once("-W").map_or("before".to_owned(), |(_, week)| format!("W{week}"));
     let tile =
         |label: &str, value: String, before: String, alarm: bool| context! { label, value, before => format!("{short}: {before}"), alarm };
-    let n = |label: &str, now: i64, then: i64, bad: bool| tile(label, count(now), count(then), bad && now > 0);
+    let n = |label: &str, now: Option<i64>, then: Option<i64>, bad: bool| {
+        tile(label, known(now, count), known(then, count), bad && now > Some(0))
+    };
     vec![
-        n("runs ended", now.n_runs, then.n_runs, false),
+        n("runs ended", Some(now.n_runs), Some(then.n_runs), false),
         n("product problems", now.n_problems, then.n_problems, false),
         tile(
             "stopped first, enforced + acted on",
-            format!("{} + {}", count(now.n_first_stops_enforced), count(now.n_first_stops_acted_on)),
-            format!("{} + {}", count(then.n_first_stops_enforced), count(then.n_first_stops_acted_on)),
+            format!("{} + {}", known(now.n_first_stops_enforced, count), known(now.n_first_stops_acted_on, count)),
+            format!("{} + {}", known(then.n_first_stops_enforced, count), known(then.n_first_stops_acted_on, count)),
             false,
         ),
         n("seen only after merge", now.n_escaped, then.n_escaped, true),

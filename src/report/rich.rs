@@ -104,8 +104,12 @@ pub fn short(id: &str) -> &str {
 /// The command line `mechanic …`, safe to paste into a shell whatever the arguments are.
 pub fn command(args: &[&str]) -> String {
     let mut out = String::from("mechanic");
-    for arg in args {
+    for (i, arg) in args.iter().enumerate() {
         out.push(' ');
+        if i == 1 && arg.starts_with('-') {
+            // A name from a log is no option.
+            out.push_str("-- ");
+        }
         out.push_str(&shell_word(&escape::visible(arg)));
     }
     out
@@ -124,7 +128,7 @@ mod tests {
     fn a_name_from_a_log_is_escaped_in_every_medium() {
         let rich = Rich::words("look at ").name("<b>`x`|\u{1b}[2J");
         assert_eq!(rich.to_text(), "look at <b>`x`|\\u{1b}[2J");
-        assert_eq!(rich.to_markdown(), "look at ``<b>`x`\\|\\u{1b}[2J``");
+        assert_eq!(rich.to_markdown(), "look at ``<b>`x`|\\u{1b}[2J``");
         assert_eq!(rich.to_html(), "look at <code>&lt;b&gt;`x`|\\u{1b}[2J</code>");
     }
 

@@ -54,11 +54,11 @@ Stop:<b>`evil`.sh | unknown | - | - | - | - | 3 | 2 | 0 | 0 | 0 | 0 | 0 | 0 | 0 
 ";
 
 const TREND: &str = "
-week | n_runs | n_merged | elapsed_median_ms | active_median_ms | n_timed | n_gate_runs | gate_busy_ms | n_problems | n_first_stops_enforced | n_first_stops_acted_on | n_unattributed | n_escaped | n_tolls | output_tokens | nano_usd | nano_usd_lower_bound | n_with_tokens
-2026-W44 | 5 | 5 | 5400000 | 3600000 | 5 | 30 | 1200000 | 4 | 3 | 1 | 0 | 0 | 0 | - | - | - | 0
-2026-W46 | 6 | 5 | 5400000 | 3600000 | 6 | 44 | 1900000 | 7 | 5 | 2 | 0 | 1 | 6 | 91000 | 1400000000 | - | 2
-2026-W47 | 9 | 8 | 7200000 | 3600000 | 9 | 61 | 2400000 | 8 | 4 | 3 | 1 | 0 | 0 | 120000 | 2400000000 | 100000000 | 3
-2026-W48 | 7 | 6 | 5400000 | 3000000 | 7 | 52 | 2000000 | 6 | 3 | 1 | 1 | 1 | 2 | 88000 | 1900000000 | - | 3
+week | n_runs | n_runs_observing | n_merged | elapsed_median_ms | active_median_ms | n_timed | n_gate_runs | gate_busy_ms | n_problems | n_first_stops_enforced | n_first_stops_acted_on | n_unattributed | n_escaped | n_tolls | output_tokens | nano_usd | nano_usd_lower_bound | n_with_tokens
+2026-W44 | 5 | 5 | 5 | 5400000 | 3600000 | 5 | 30 | 1200000 | 4 | 3 | 1 | 0 | 0 | 0 | - | - | - | 0
+2026-W46 | 6 | 6 | 5 | 5400000 | 3600000 | 6 | 44 | 1900000 | 7 | 5 | 2 | 0 | 1 | 6 | 91000 | 1400000000 | - | 2
+2026-W47 | 9 | 9 | 8 | 7200000 | 3600000 | 9 | 61 | 2400000 | 8 | 4 | 3 | 1 | 0 | 0 | 120000 | 2400000000 | 100000000 | 3
+2026-W48 | 7 | 7 | 6 | 5400000 | 3000000 | 7 | 52 | 2000000 | 6 | 3 | 1 | 1 | 1 | 2 | 88000 | 1900000000 | - | 3
 ";
 
 /// A week in a shop: escapes, a blind spot, a broken hook, a hostile name.

@@ -33,9 +33,9 @@ pub enum WindowError {
     Time(String),
     #[error("`{0}` is no known time zone: write a name like Europe/Vienna, or UTC")]
     Zone(String),
-    #[error("the span ends before it begins: --since {since} --until {until}")]
+    #[error("the span ends before it begins: --since {since} --until {until}; swap them")]
     Backwards { since: String, until: String },
-    #[error("the span lies outside the calendar")]
+    #[error("the span lies outside the calendar: write days between the years 1 and 9999")]
     Calendar,
 }
 

@@ -5,14 +5,17 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
+/// Counters of one record beyond this count nothing that can be: a file of such numbers would push sums out of range.
+pub const MAX_COUNT: i64 = 1_000_000_000_000_000;
+
 /// A whole number written as integer, float (`12.0`), text (`"12"`) or null. Anything else is unknown.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Num(pub Option<i64>);
 
 impl Num {
-    /// The value as a counter: negative numbers count nothing and are unknown.
+    /// The value as a counter: negative numbers and those beyond [`MAX_COUNT`] count nothing and are unknown.
     pub fn count(self) -> Option<i64> {
-        self.0.filter(|n| *n >= 0)
+        self.0.filter(|n| (0..=MAX_COUNT).contains(n))
     }
 
     /// Whether a number below zero stands where a counter belongs.

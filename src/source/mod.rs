@@ -115,12 +115,14 @@ fn cut_windows_home(path: &str) -> Option<String> {
 /// What a source may look at to decide whether a file is its own.
 pub struct Probe<'a> {
     pub input: &'a Input,
-    /// The first bytes of the (uncompressed) file, at most [`PROBE_BYTES`].
+    /// The first bytes of the (uncompressed) file: [`PROBE_BYTES`], or the whole first line where that is longer.
     pub head: &'a [u8],
 }
 
 /// Bytes of a file shown to [`Source::claims`].
 pub const PROBE_BYTES: usize = 64 << 10;
+/// The same where the first line is longer than that.
+const FIRST_LINE_BYTES: usize = 8 << 20;
 
 impl Probe<'_> {
     /// Whether the head holds this text.
@@ -176,10 +178,19 @@ pub fn claim(input: &Input, head: &[u8]) -> Option<&'static dyn Source> {
     all().iter().copied().find(|s| s.claims(&probe))
 }
 
-/// Reads up to [`PROBE_BYTES`] from the start of a file's text.
+/// Reads up to [`PROBE_BYTES`] from the start of a file's text; where the first line is longer, up to its end, at most
+/// [`FIRST_LINE_BYTES`]: what tells a format apart may stand at its end.
 pub fn head_of(input: &Input) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
-    open::open(input)?.take(PROBE_BYTES as u64).read_to_end(&mut head)?;
+    let mut text = open::open(input)?;
+    (&mut text).take(PROBE_BYTES as u64).read_to_end(&mut head)?;
+    while head.len() >= PROBE_BYTES && head.len() < FIRST_LINE_BYTES && !head.contains(&b'\n') {
+        let before = head.len();
+        (&mut text).take(PROBE_BYTES as u64).read_to_end(&mut head)?;
+        if head.len() == before {
+            break;
+        }
+    }
     Ok(head)
 }
 

@@ -113,7 +113,7 @@ impl<'a> Value<'a> {
 
     /// A counter: a whole number that is not negative.
     pub fn count(self) -> Option<i64> {
-        self.int().filter(|n| *n >= 0)
+        self.int().filter(|n| (0..=crate::source::lenient::MAX_COUNT).contains(n))
     }
 
     /// Text of an object or array.

@@ -46,12 +46,15 @@ impl Tables {
     /// What a snapshot shows. Costly relations are kept in `cache`, under what they depend on.
     pub fn of(snapshot: &Snapshot, prices: &PriceTable, cache: Option<PathBuf>) -> Tables {
         let (facts_digest, derived_digest) = (snapshot.facts_digest(), snapshot.derived_input_digest().unwrap_or("").to_owned());
-        let key = digest(format!("{facts_digest}\n{derived_digest}\n{}\n{}", prices.digest(), query_digest("")).as_bytes());
+        let version = snapshot.version("sources");
+        // Files that fail or that nobody reads change no fact, but what `sources` says of them.
+        let key = format!("{facts_digest}\n{derived_digest}\n{version:?}\n{}\n{}", prices.digest(), query_digest(""));
+        let key = digest(key.as_bytes());
         let files = model::all_tables().map(|t| (t.name.to_owned(), snapshot.files(t.name).to_vec())).collect();
         Tables {
             files,
             current: snapshot.current_batches().to_vec(),
-            version: snapshot.version("sources"),
+            version,
             facts_digest,
             derived_digest,
             // Through a link the lake would write, and tidy up, somewhere else.

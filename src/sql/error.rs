@@ -17,7 +17,7 @@ pub enum SqlError {
     /// A parameter is missing, unknown or of another type.
     #[error("{0}")]
     Param(String),
-    #[error("no query is named {0}: `mechanic query` lists them")]
+    #[error("no query is named `{0}`: `mechanic query` lists them")]
     Unknown(String),
     #[error("the statement ran longer than {} s and was stopped: ask for less, or allow more with --timeout SECONDS", .0.as_secs())]
     TooLong(Duration),

@@ -97,13 +97,17 @@ pub fn run(lake: &Path, args: &Args) -> anyhow::Result<ExitCode> {
             render(args.format, &chain, |c| show::gate(c, args.all))?
         }
         Kind::Problem => {
-            let Some(problem) = evidence.problem(&id) else { anyhow::bail!("problem {id} vanished from the lake while it was read") };
+            let Some(problem) = evidence.problem(&id) else {
+                anyhow::bail!("problem {id} vanished from the lake while it was read: another mechanic wrote to it; run the command again")
+            };
             let mut chain = evidence.problem_chain(problem);
             fill(&mut chain.chain);
             render(args.format, &chain, |c| show::problem(c, args.all))?
         }
         Kind::Run => {
-            let Some(run) = evidence.runs.get(&id) else { anyhow::bail!("run {id} vanished from the lake while it was read") };
+            let Some(run) = evidence.runs.get(&id) else {
+                anyhow::bail!("run {id} vanished from the lake while it was read: another mechanic wrote to it; run the command again")
+            };
             let mut chain = evidence.run_chain(run);
             fill(&mut chain.problems);
             fill(&mut chain.gate_runs);
@@ -142,6 +146,12 @@ fn find(evidence: &Evidence, kind: Kind, given: &str) -> Result<String, Usage> {
             let mut of_task = evidence.runs.values().filter(|r| r.task.as_deref() == Some(issue));
             match (of_task.next(), of_task.next()) {
                 (Some(run), None) => &run.run_id,
+                (Some(one), Some(other)) => {
+                    let more = of_task.count();
+                    let ids = format!("{}, {}", show::short(&one.run_id), show::short(&other.run_id));
+                    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+                    return Err(Usage(format!("several runs have issue {issue} ({ids}{more}): give the id of one")));
+                }
                 _ => prefix::resolve("run", given, evidence.runs.keys().map(String::as_str), "`mechanic explain run` lists them")?,
             }
         }
@@ -151,10 +161,18 @@ fn find(evidence: &Evidence, kind: Kind, given: &str) -> Result<String, Usage> {
 
 /// An id without its kind.
 fn find_any(evidence: &Evidence, given: &str) -> Result<(Kind, String), Usage> {
-    let found: Vec<(Kind, String)> =
-        [Kind::Gate, Kind::Problem, Kind::Run].into_iter().filter_map(|kind| Some((kind, find(evidence, kind, given).ok()?))).collect();
+    let mut found: Vec<(Kind, String)> = Vec::new();
+    let mut several = None;
+    for kind in [Kind::Gate, Kind::Problem, Kind::Run] {
+        match find(evidence, kind, given) {
+            Ok(id) => found.push((kind, id)),
+            // Nothing of this kind is no error yet; more than one is.
+            Err(e) => several = several.or(Some(e).filter(|e| !e.0.starts_with("no "))),
+        }
+    }
     match found.as_slice() {
-        [one] => Ok(one.clone()),
+        [one] if several.is_none() => Ok(one.clone()),
+        [] if several.is_some() => Err(several.unwrap_or_else(|| Usage(String::new()))),
         [] => Err(Usage(format!("no gate, problem or run `{given}` in the lake: `mechanic explain gate` (problem, run) lists them"))),
         _ => Err(Usage(format!("`{given}` is more than one thing: say gate, problem or run before it"))),
     }

@@ -30,6 +30,18 @@ pub fn sarif(results: &Results, corpus: &str) -> String {
     text
 }
 
+/// A path as a relative URI reference (RFC 3986).
+fn reference(path: &str) -> String {
+    let mut out = String::with_capacity(path.len());
+    for byte in path.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => out.push(char::from(byte)),
+            other => out.push_str(&format!("%{other:02X}")),
+        }
+    }
+    out
+}
+
 fn result(issue: &Issue, corpus: &str) -> Value {
     let level = match issue.kind {
         _ if issue.fails() || issue.kind == Kind::NoVerdict => "error",
@@ -37,8 +49,8 @@ fn result(issue: &Issue, corpus: &str) -> Value {
         _ => "note",
     };
     let uri = match &issue.fixture {
-        Some(id) => format!("{}/{id}/fixture.toml", corpus.trim_end_matches('/')),
-        None => corpus.to_owned(),
+        Some(id) => reference(&format!("{}/{id}/fixture.toml", corpus.trim_end_matches('/'))),
+        None => reference(corpus),
     };
     let mut result = json!({
         "ruleId": issue.kind.as_str(),

@@ -19,6 +19,7 @@ pub fn read(text: &str) -> Result<Reading, String> {
     let mut findings = Vec::new();
     let mut open: Option<Case> = None;
     let mut any = false;
+    let mut outside = None;
     let mut depth = 0usize;
     let mut close = |case: Case| {
         cases += 1;
@@ -33,11 +34,11 @@ pub fn read(text: &str) -> Result<Reading, String> {
             Event::Start(tag) => {
                 depth += 1;
                 any |= suite(&tag);
-                element(&tag, &mut open);
+                element(&tag, &mut open, &mut outside);
             }
             Event::Empty(tag) => {
                 any |= suite(&tag);
-                element(&tag, &mut open);
+                element(&tag, &mut open, &mut outside);
                 if tag.local_name().as_ref() == b"testcase"
                     && let Some(case) = open.take()
                 {
@@ -59,6 +60,9 @@ pub fn read(text: &str) -> Result<Reading, String> {
     if !any || depth != 0 {
         return Err("its JUnit report is cut off or holds no test suite".to_owned());
     }
+    if let Some(message) = outside {
+        findings.push(Finding { rule: None, fingerprint: None, message: Some(message) });
+    }
     let said = match (findings.is_empty(), cases > 0 && skipped == cases) {
         (false, _) => Said::Fail,
         (true, true) => Said::Skipped,
@@ -72,15 +76,18 @@ fn suite(tag: &BytesStart<'_>) -> bool {
     matches!(tag.local_name().as_ref(), b"testsuite" | b"testsuites")
 }
 
-fn element(tag: &BytesStart<'_>, open: &mut Option<Case>) {
+fn element(tag: &BytesStart<'_>, open: &mut Option<Case>, outside: &mut Option<String>) {
     match tag.local_name().as_ref() {
         b"testcase" => {
             let name = [attribute(tag, "classname"), attribute(tag, "name")].into_iter().flatten().collect::<Vec<_>>().join(".");
             *open = Some(Case { name, ..Case::default() });
         }
         b"failure" | b"error" => {
-            if let Some(case) = open {
-                case.failed = Some(attribute(tag, "message").unwrap_or_default());
+            let message = attribute(tag, "message").unwrap_or_default();
+            match open {
+                Some(case) => case.failed = Some(message),
+                // A suite that could not be set up says so outside any case.
+                None => *outside = Some(message),
             }
         }
         b"skipped" => {

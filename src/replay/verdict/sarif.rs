@@ -18,6 +18,10 @@ pub fn read(text: &str) -> Result<Reading, String> {
         if let Some(list) = run.get("artifacts").and_then(Value::as_array) {
             artifacts = Some(artifacts.unwrap_or(0) + list.len() as u64);
         }
+        // A run that has no list of results looked for none (SARIF 2.1.0, 3.14.23).
+        if !run.get("results").is_some_and(Value::is_array) {
+            return Ok(Reading { said: Said::CouldNotRun, findings: Vec::new(), substance: None });
+        }
         for result in run.get("results").and_then(Value::as_array).into_iter().flatten() {
             let text = |key: &str| result.get(key).and_then(Value::as_str);
             let suppressed = result.get("suppressions").and_then(Value::as_array).is_some_and(|s| !s.is_empty());

@@ -64,7 +64,7 @@ pub(super) fn plot(answers: &Answers) -> Result<Option<Plot>, PlotError> {
     })?;
     Ok(Some(Plot {
         name: NAME,
-        caption: "ISO weeks (UTC) by the end of the run, over the evidence. Runs differ from week to week in what was built; a step is a question, not an effect.",
+        caption: "ISO weeks by the end of the run, over the evidence; ? where no source records it. Runs differ from week to week in what was built; a step is a question, not an effect.",
         svg,
     }))
 }
@@ -79,7 +79,7 @@ fn slot(i: usize, n: usize) -> (i32, i32, i32) {
 
 impl Panel {
     fn draw(&self, canvas: &Canvas<'_>, top: i32, weeks: &[Option<Row>]) -> Result<(), PlotError> {
-        let total = |r: &Row| self.parts.iter().map(|(column, ..)| r.n(column)).sum::<i64>();
+        let total = |r: &Row| self.parts.iter().filter_map(|(column, ..)| r.int(column)).sum::<i64>();
         let max = weeks.iter().flatten().map(total).max().unwrap_or(0).max(1);
         let gap = step(max, 3);
         let max = ((max - 1) / gap + 1) * gap;
@@ -98,11 +98,16 @@ impl Panel {
         }
         for (i, row) in weeks.iter().enumerate() {
             let Some(row) = row else { continue };
-            let (left, _, right) = slot(i, weeks.len());
+            let (left, middle, right) = slot(i, weeks.len());
+            if self.parts.iter().all(|(column, ..)| row.int(column).is_none()) {
+                // Not recorded is not none.
+                canvas.text("?", (middle, top + PANEL - 8), At::Middle, MUTED)?;
+                continue;
+            }
             let mut sum = 0;
             for (column, _, colour, opacity) in self.parts {
                 let from = top + PANEL - scaled(sum, max, PANEL);
-                sum += row.n(column);
+                sum += row.int(column).unwrap_or(0);
                 let to = top + PANEL - scaled(sum, max, PANEL);
                 canvas.rect((left, to), (right, from), *colour, *opacity)?;
             }

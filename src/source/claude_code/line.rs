@@ -231,6 +231,9 @@ impl<'a> Block<'a> {
     }
 }
 
+/// Tokens that one request can have, generously.
+const MAX_TOKENS: i64 = 10_000_000_000;
+
 impl<'a> Usage<'a> {
     /// `None` where the value is no object.
     pub fn scan(scan: &mut Scan<'a>) -> Scanned<Option<Usage<'a>>> {
@@ -238,7 +241,7 @@ impl<'a> Usage<'a> {
         let mut is_odd = false;
         let mut count = |scan: &mut Scan<'a>| -> Scanned<Option<i64>> {
             let value = scan.value()?;
-            let count = value.count();
+            let count = value.count().filter(|n| *n <= MAX_TOKENS);
             is_odd |= count.is_none() && value != crate::source::scan::Value::Null;
             Ok(count)
         };

@@ -40,7 +40,7 @@ impl Source for ClaudeCode {
     }
 
     fn version(&self) -> u32 {
-        1
+        2
     }
 
     fn claims(&self, probe: &Probe<'_>) -> bool {

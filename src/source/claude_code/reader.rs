@@ -380,7 +380,7 @@ impl Reader {
 /// The time of a line; one that cannot be read is unknown.
 fn time(text: Option<Str<'_>>, line: i64, out: &mut Emitter<'_>) -> Option<Ts> {
     let text = text?.text();
-    let ts = Ts::parse(&text);
+    let ts = Ts::parse_recorded(&text);
     if ts.is_none() {
         out.warn("bad_time", Some(line), None);
     }

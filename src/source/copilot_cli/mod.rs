@@ -34,7 +34,7 @@ impl Source for CopilotCli {
     }
 
     fn version(&self) -> u32 {
-        1
+        2
     }
 
     fn claims(&self, probe: &Probe<'_>) -> bool {

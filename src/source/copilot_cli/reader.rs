@@ -148,10 +148,12 @@ impl Session {
 }
 
 impl Reader {
-    /// Of a file that begins with these bytes, at most [`PROBE_BYTES`].
+    /// Of a file that begins with these bytes.
     pub fn of(head: &[u8]) -> Reader {
-        let id = events::session_id_in(head);
-        Reader { is_settled: id.is_some() || head.len() >= PROBE_BYTES, session: Session::new(id.unwrap_or_default()) }
+        // Looked for in so many bytes, however long the first line is: a longer file begins with the same.
+        let searched = head.get(..PROBE_BYTES).unwrap_or(head);
+        let id = events::session_id_in(searched);
+        Reader { is_settled: id.is_some() || searched.len() == PROBE_BYTES, session: Session::new(id.unwrap_or_default()) }
     }
 
     /// Takes in one event. Nothing is changed before all of it is parsed.
@@ -161,7 +163,7 @@ impl Reader {
         let whole = std::str::from_utf8(record.bytes).unwrap_or("{}");
         let data = envelope.data.map(|d| d.get()).filter(|d| *d != "null").unwrap_or(whole);
         let kind = envelope.kind.as_ref();
-        let ts = envelope.timestamp.as_str().and_then(Ts::parse);
+        let ts = envelope.timestamp.as_str().and_then(Ts::parse_recorded);
         let agent = envelope.agent_id.as_str();
         match kind {
             "session.start" => {

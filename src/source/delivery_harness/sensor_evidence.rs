@@ -121,7 +121,7 @@ impl Row<'_> {
             Some(sum) if sum.starts_with(SUM) && self.checksum_holds() != Some(false) => name(sum),
             _ => digest(record.bytes),
         };
-        let at = self.timestamp.as_str().and_then(Ts::parse);
+        let at = self.timestamp.as_str().and_then(Ts::parse_recorded);
         GateRun {
             gate_run_id: stable_id(&[super::FORMAT, "sensor-evidence", &natural]),
             about: ruled.about,

@@ -8,6 +8,7 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Vis
 use crate::model::id::digest;
 use crate::model::time::Ts;
 use crate::source::hook_identity::clean_name;
+use crate::source::lenient::MAX_COUNT;
 
 /// Every key of the trace format in all its versions, sorted. Others are counted as unknown.
 pub const KEYS: &[&str] = &[
@@ -159,7 +160,7 @@ impl<'a> Span<'a> {
 
     /// A count: a whole number that is not negative, written as number or as digits.
     pub fn count(&self, key: &str) -> Option<i64> {
-        self.integer(key).filter(|n| *n >= 0)
+        self.integer(key).filter(|n| (0..=MAX_COUNT).contains(n))
     }
 
     /// A whole number, written as number or as text.
@@ -193,7 +194,7 @@ impl<'a> Span<'a> {
 
     /// When the span was written, which is when its operation ended. Written after the fact where `reconstructed`.
     pub fn written_at(&self) -> Option<Ts> {
-        self.raw("timestamp").and_then(Ts::parse)
+        self.raw("timestamp").and_then(Ts::parse_recorded)
     }
 
     /// Whether the span was written after the fact, from a transcript: its time is then that of the writing.

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use super::value::{is_numeric, text, value};
-use crate::plain::escape;
+use crate::plain::{escape, is_after_www};
 use crate::sql::{Answer, Citation, SqlError};
 
 pub fn write(answer: &Answer, cite: Option<&Citation>, out: &mut dyn Write) -> Result<(), SqlError> {
@@ -27,8 +27,13 @@ pub fn write(answer: &Answer, cite: Option<&Citation>, out: &mut dyn Write) -> R
 /// Backslashes before what Markdown reads as markup; `_` inside names is none.
 pub fn escaped(cell: &str) -> String {
     let mut out = String::with_capacity(cell.len());
-    for c in escape(cell).chars() {
+    let cell = escape(cell);
+    for (i, c) in cell.char_indices() {
         match c {
+            // A mention notifies people, an address becomes a link, wherever the table is pasted.
+            '@' => out.push_str("&#64;"),
+            ':' if cell[i..].starts_with("://") => out.push_str("&#58;"),
+            '.' if is_after_www(&cell[..i]) => out.push_str("&#46;"),
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
