@@ -36,11 +36,18 @@ measures! {
     FILES = 13, "read-only validator files";
     PDEATHSIG = 14, "death with the parent";
     REAPER = 15, "supervising process";
+    /// By seccomp: the calls that write are looked at, and what would reach outside is named.
+    SEEN = 16, "sight of writes outside";
+    /// By seccomp, where there is no network namespace: TCP, UDP and Unix sockets alike.
+    SOCKETS = 17, "no sockets (seccomp)";
+    /// Where a cgroup v2 subtree is ours to use; the process limit is in force without it, too.
+    CGROUP = 18, "pids cgroup";
+    MEMORY = 19, "memory cgroup";
 }
 
 impl Measures {
-    /// What a machine that allows everything gives.
-    pub const WANTED: Measures = Measures((1 << 16) - 1);
+    /// What a machine that allows everything gives, and no other measure makes up for.
+    pub const WANTED: Measures = Measures((1 << 17) - 1);
 
     pub fn has(self, other: Measures) -> bool {
         self.0 & other.0 == other.0
@@ -54,13 +61,19 @@ impl Measures {
         Measures(self.0 & other.0)
     }
 
+    pub fn without(self, other: Measures) -> Measures {
+        Measures(self.0 & !other.0)
+    }
+
     pub fn names(self) -> Vec<&'static str> {
         Measures::NAMES.iter().filter(|(m, _)| self.has(*m)).map(|(_, name)| *name).collect()
     }
 
     /// What is wanted and not in force.
     pub fn missing(self) -> Vec<&'static str> {
-        Measures(Measures::WANTED.0 & !self.0).names()
+        // Who can make no socket needs no network namespace.
+        let covered = if self.has(Measures::SOCKETS) { Measures::NET } else { Measures(0) };
+        Measures::WANTED.without(self).without(covered).names()
     }
 }
 

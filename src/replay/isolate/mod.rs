@@ -3,9 +3,13 @@
 #[cfg(target_os = "linux")]
 mod child;
 #[cfg(target_os = "linux")]
+mod group;
+#[cfg(target_os = "linux")]
 mod landlock;
 mod measures;
 mod output;
+#[cfg(target_os = "linux")]
+mod outside;
 mod place;
 #[cfg(target_os = "linux")]
 mod plan;
@@ -14,8 +18,14 @@ mod plan;
 mod run;
 #[cfg(target_os = "linux")]
 mod run;
+#[cfg(target_os = "linux")]
+mod scratch;
+#[cfg(target_os = "linux")]
+mod spawn;
 #[cfg(all(test, target_os = "linux"))]
 mod tests;
+#[cfg(target_os = "linux")]
+mod watch;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -97,6 +107,8 @@ pub struct Ran {
     pub left_processes: bool,
     /// Its place was full in the end.
     pub full: bool,
+    /// Where it would have written outside its place, sorted. Nothing of it was done.
+    pub outside: Vec<String>,
     pub measures: Measures,
     pub took: Duration,
     /// The folder its copy lay in, as it saw it.
@@ -112,20 +124,38 @@ pub struct Cage {
     pub(super) root: PathBuf,
     hidden: Vec<&'static str>,
     path: String,
+    /// Measures that are not to be used: tests of the degraded ways leave some out.
+    pub(super) without: Measures,
+    #[cfg(target_os = "linux")]
+    groups: Option<group::Groups>,
     /// What a run without a command gives here.
     pub measures: Measures,
 }
 
 impl Cage {
     /// The best that the kernel allows and that is no better than `level`.
-    pub fn new_at(level: Level, mut limits: Limits) -> std::io::Result<Cage> {
+    pub fn new_at(level: Level, limits: Limits) -> std::io::Result<Cage> {
+        Cage::new_without(level, limits, Measures::default())
+    }
+
+    /// The same without some measures that the kernel may allow.
+    pub(super) fn new_without(level: Level, limits: Limits, without: Measures) -> std::io::Result<Cage> {
         let path = std::env::var("PATH").unwrap_or_else(|_| "/usr/local/bin:/usr/bin:/bin".to_owned());
         let under = |folder: &str| path.split(':').any(|p| Path::new(p).starts_with(folder));
         let root = ["/tmp", "/mnt", "/media"].into_iter().find(|p| is_folder(p) && !under(p)).unwrap_or("/tmp");
         // Sockets of daemons lie there; programs do so on a few systems only.
         let hidden = if !under("/run") && is_folder("/run") { vec!["/run"] } else { Vec::new() };
-        limits.others = others();
-        let mut cage = Cage { level, limits, root: PathBuf::from(root), hidden, path, measures: Measures::default() };
+        let mut cage = Cage {
+            level,
+            limits,
+            root: PathBuf::from(root),
+            hidden,
+            path,
+            without,
+            #[cfg(target_os = "linux")]
+            groups: if without.has(Measures::CGROUP) { None } else { group::Groups::find() },
+            measures: Measures::default(),
+        };
         let levels = [Level::User, Level::Root, Level::Bare];
         for level in levels.into_iter().skip_while(|l| *l != level) {
             cage.level = level;
@@ -133,6 +163,7 @@ impl Cage {
                 // Links resolved: rules and outputs name the folder as the kernel does.
                 let temp = std::env::temp_dir();
                 cage.root = temp.canonicalize().unwrap_or(temp);
+                cage.limits.others = others();
                 run::sweep(&cage.root);
             }
             if let Some(measures) = run::probe(&cage) {
@@ -149,6 +180,12 @@ impl Cage {
             return Some(PathBuf::from(name));
         }
         self.path.split(':').filter(|p| p.starts_with('/')).map(|p| Path::new(p).join(name)).find(|p| is_program(p))
+    }
+
+    /// The cgroup of a run, where there can be one.
+    #[cfg(target_os = "linux")]
+    fn group(&self) -> Option<group::Group> {
+        self.groups.as_ref()?.make(&self.limits).ok()
     }
 
     /// The folders programs are looked for in.

@@ -5,11 +5,20 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::Duration;
 
-use super::{Level, Limits};
+use super::measures::Measures;
+use super::outside::{self, Wanted};
+use super::{Cage, Level, landlock};
 
 /// Everything in the form of system calls.
 pub(super) struct Plan {
     pub level: Level,
+    /// Who makes it: a child whose parent is another has lost it.
+    pub parent: libc::pid_t,
+    pub landlock: bool,
+    /// The filter that asks about calls, and the one for where nobody can be asked; empty where there is none.
+    pub watching: Vec<libc::sock_filter>,
+    pub refusing: Vec<libc::sock_filter>,
+    pub refuse_sockets: bool,
     pub flags: libc::c_int,
     pub uid_map: CString,
     pub gid_map: CString,
@@ -49,7 +58,9 @@ pub(super) struct What<'a> {
 }
 
 impl Plan {
-    pub fn new(level: Level, root: &Path, hidden: &[&str], limits: &Limits, what: &What<'_>) -> Plan {
+    pub fn new(cage: &Cage, root: &Path, what: &What<'_>) -> Plan {
+        let Cage { level, limits, hidden, without, .. } = cage;
+        let level = *level;
         // SAFETY: neither call can fail or touches memory.
         let (uid, gid) = unsafe { (libc::getuid(), libc::getgid()) };
         let spaces = libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::CLONE_NEWNET | libc::CLONE_NEWIPC;
@@ -76,8 +87,20 @@ impl Plan {
         let beside = if level == Level::Bare { limits.others } else { 0 };
         rlimits.push((libc::RLIMIT_NPROC as libc::c_int, limits.processes + beside));
         let under = |name: &str| c(root.join(name));
+        let landlock = !without.has(Measures::LANDLOCK) && landlock::version() >= 1;
+        let refuse_sockets = level == Level::Bare && !without.has(Measures::SOCKETS);
+        // Since its sixth version Landlock keeps signals inside.
+        let watch_signals = level == Level::Bare && !(landlock && landlock::version() >= 6);
+        let watching = Wanted { watch: true, refuse_sockets, watch_signals };
+        let refusing = Wanted { watch: false, refuse_sockets, watch_signals: false };
         Plan {
             level,
+            // SAFETY: cannot fail.
+            parent: unsafe { libc::getpid() },
+            landlock,
+            watching: if without.has(Measures::SEEN) { Vec::new() } else { outside::program(watching) },
+            refusing: if refuse_sockets { outside::program(refusing) } else { Vec::new() },
+            refuse_sockets,
             flags,
             uid_map: c(format!("{uid} {uid} 1")),
             gid_map: c(format!("{gid} {gid} 1")),
