@@ -1,14 +1,19 @@
-//! Owns the speed figures: cold ingest beside DuckDB's own JSON reader on the same files, warm ingest and audit, and peak memory.
+//! Owns the speed figures: cold ingest beside DuckDB's own JSON reader on the same files, warm ingest and audit, peak memory, and replay
+//! beside a plain loop.
 //!
-//! `cargo bench` prints one line a figure. Both sides of a ratio are taken in turn in one run, medians are printed, and the load of the
+//! `cargo bench` prints one line a figure; `cargo bench --bench ingest -- ingest` or `-- replay` one half of them. One binary, because
+//! each one more links DuckDB once more. Both sides of a ratio are taken in turn in one run, medians are printed, and the load of the
 //! machine stands beside them. Settings, as environment variables:
 //!
 //! - `MECHANIC_BENCH_MB`: megabytes of session logs to make (1000). One file of twice the size is read, too.
 //! - `MECHANIC_BENCH_LOGS`: a folder of session logs to read instead of made-up ones; never written to.
 //! - `MECHANIC_BENCH_ROUNDS`: rounds (5).
+//! - `MECHANIC_BENCH_FIXTURES`: fixtures to replay (1000).
 //! - `MECHANIC_PYTHON`: a Python with the package `duckdb`. The DuckDB of this project is built with little optimisation, for the sake of
 //!   the build time; the package is the vendor's own build, and the fair one to compare with.
 
+#[cfg(all(target_os = "linux", feature = "replay"))]
+mod replay;
 mod sessions;
 
 use std::ffi::OsStr;
@@ -19,19 +24,31 @@ use std::time::{Duration, Instant};
 const NOW: &str = "2026-11-30T00:00:00Z";
 
 fn main() {
+    let asked: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
+    let wants = |part: &str| asked.is_empty() || asked.iter().any(|a| a == part);
+    let folder = tempfile::tempdir().expect("a folder for the bench");
+    if wants("ingest") {
+        ingest(folder.path());
+    }
+    #[cfg(all(target_os = "linux", feature = "replay"))]
+    if wants("replay") {
+        replay::against_a_plain_loop(folder.path());
+    }
+    println!("{}", load());
+}
+
+fn ingest(folder: &Path) {
     let megabytes: u64 = from_env("MECHANIC_BENCH_MB", 1_000);
     let rounds = from_env("MECHANIC_BENCH_ROUNDS", 5).max(1) as usize;
-    let folder = tempfile::tempdir().expect("a folder for the bench");
-    let logs = std::env::var_os("MECHANIC_BENCH_LOGS").map_or_else(|| folder.path().join("logs"), PathBuf::from);
+    let logs = std::env::var_os("MECHANIC_BENCH_LOGS").map_or_else(|| folder.join("logs"), PathBuf::from);
     if !logs.exists() {
         sessions::many(&logs, megabytes * 1_000_000);
     }
     let (files, bytes) = size_of(&logs);
     println!("{files} files, {:.0} MB of session logs; {}", megas(bytes), load());
-    against_duckdb(folder.path(), &logs, bytes, rounds);
-    warm(folder.path(), &logs, rounds);
-    one_long_file(folder.path(), 2 * megabytes * 1_000_000);
-    println!("{}", load());
+    against_duckdb(folder, &logs, bytes, rounds);
+    warm(folder, &logs, rounds);
+    one_long_file(folder, 2 * megabytes * 1_000_000);
 }
 
 /// Cold ingest, and DuckDB's reading of the same files to a narrow Parquet file.
@@ -84,6 +101,12 @@ fn one_long_file(folder: &Path, target: u64) {
 
 fn from_env(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default)
+}
+
+#[cfg(all(target_os = "linux", feature = "replay"))]
+fn write(path: &Path, text: &str) {
+    std::fs::create_dir_all(path.parent().expect("a file in a folder")).expect("a folder");
+    std::fs::write(path, text).expect("a file");
 }
 
 fn text(path: &Path) -> &str {

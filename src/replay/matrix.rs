@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use rayon::prelude::*;
 
+use super::confine::Conduct;
 use super::fixture::{Expect, Fixture};
 use super::isolate::{Cage, Job, Measures, Ran};
 use super::judge::{self, Recorded};
@@ -163,7 +164,7 @@ impl<'a> Bench<'a> {
             let once = self.once(validator, &Prepared::emptied(kind), None, &Classes::new());
             let emptied = Emptied { validator: id.to_owned(), kind, once };
             if let (Some(key), Some(memo), false, true) =
-                (key, self.options.memo, emptied.is_suspicious(), emptied.once.outcome.is_verdict())
+                (key, self.options.memo, emptied.is_suspicious(), emptied.once.outcome.is_verdict() && self.is_clean(&emptied.once))
             {
                 memo.put(key, remembered(&emptied.once));
             }
@@ -205,7 +206,9 @@ impl<'a> Bench<'a> {
         let prepared = prepared.get_or_init(|| Prepared::of(fixture)).as_ref().map_err(Clone::clone)?;
         let runs = (0..self.options.repeat.max(1)).map(|_| self.once(validator, prepared, expect, classes)).collect();
         let Some(once) = outcome::of_repeats(runs) else { return Err(Wrong::one("no run at all")) };
-        if let (Some(key), Some(memo), true) = (key, self.options.memo, Some(once.outcome) == expected && once.outcome.is_verdict()) {
+        if let (Some(key), Some(memo), true) =
+            (key, self.options.memo, Some(once.outcome) == expected && once.outcome.is_verdict() && self.is_clean(&once))
+        {
             memo.put(key, remembered(&once));
         }
         Ok(cell(once, false))
@@ -218,6 +221,7 @@ impl<'a> Bench<'a> {
             return first;
         }
         let mut second = self.run(validator, stimulus, expect, classes);
+        second.conduct.add(&first.conduct);
         if second.outcome != Outcome::Crashes {
             second.why = format!("{} (a first run crashed: {})", second.why, first.why);
         }
@@ -242,13 +246,17 @@ impl<'a> Bench<'a> {
         }
     }
 
+    fn is_clean(&self, once: &Once) -> bool {
+        once.conduct.is_clean(self.cage.measures)
+    }
+
     fn note(&self, ran: &Ran) {
         self.measures.fetch_and(ran.measures.0, Ordering::Relaxed);
     }
 }
 
 fn unran(outcome: Outcome, why: String) -> Once {
-    Once { outcome, why, findings: Vec::new(), substance: None, took: Duration::ZERO }
+    Once { outcome, why, findings: Vec::new(), substance: None, took: Duration::ZERO, conduct: Conduct::default() }
 }
 
 fn of_judge(recorded: Recorded, expect: Option<&Expect>, classes: &Classes) -> Once {
@@ -277,5 +285,7 @@ fn once_of(known: &Remembered) -> Once {
         findings: known.findings.clone(),
         substance: known.substance,
         took: Duration::from_micros(known.took_us),
+        // Only what behaved and had all that the machine gives is remembered.
+        conduct: Conduct::default(),
     }
 }

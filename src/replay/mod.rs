@@ -3,6 +3,7 @@
 #[macro_use]
 pub mod words;
 pub mod compare;
+mod confine;
 mod corpus;
 mod digest;
 mod fixture;

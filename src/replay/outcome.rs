@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use regex::Regex;
 
+use super::confine::Conduct;
 use super::fixture::{Expect, Fixture};
 use super::isolate::{End, Ran};
 use super::validator::Validator;
@@ -21,6 +22,7 @@ pub struct Once {
     pub findings: Vec<Finding>,
     pub substance: Option<u64>,
     pub took: Duration,
+    pub conduct: Conduct,
 }
 
 /// Text classes by name.
@@ -29,8 +31,14 @@ pub type Classes = BTreeMap<String, Vec<Regex>>;
 /// Reads a run of a validator. `expect` says which finding a catch must name.
 pub fn of_run(validator: &Validator, ran: &Ran, expect: Option<&Expect>, classes: &Classes) -> Once {
     let output = verdict::both(&ran.out, &ran.err);
-    let none =
-        |outcome: Outcome, why: String| Once { outcome, why: noted(why, ran), findings: Vec::new(), substance: None, took: ran.took };
+    let none = |outcome: Outcome, why: String| Once {
+        outcome,
+        why: noted(why, ran),
+        findings: Vec::new(),
+        substance: None,
+        took: ran.took,
+        conduct: Conduct::of(ran),
+    };
     let code = match &ran.end {
         End::Exited(code) => *code,
         End::Signalled(signal) => return none(Outcome::Crashes, format!("died by {}", signal_name(*signal))),
@@ -50,6 +58,7 @@ pub fn of_run(validator: &Validator, ran: &Ran, expect: Option<&Expect>, classes
             }
             let mut once = of_reading(reading, expect, classes, &output, ran.took);
             once.why = noted(once.why, ran);
+            once.conduct = Conduct::of(ran);
             once
         }
     }
@@ -78,7 +87,7 @@ pub fn of_reading(reading: Reading, expect: Option<&Expect>, classes: &Classes, 
             _ => (Outcome::Catches, with("it failed", &first())),
         },
     };
-    Once { outcome, why, findings, substance, took }
+    Once { outcome, why, findings, substance, took, conduct: Conduct::default() }
 }
 
 fn with(what: &str, told: &str) -> String {
@@ -104,15 +113,9 @@ fn said_last(output: &str, root: &std::path::Path) -> String {
 
 /// What else is worth a word about a run.
 fn noted(mut why: String, ran: &Ran) -> String {
-    if ran.full {
-        why.push_str("; it filled its place");
-    }
-    if ran.left_processes && !matches!(ran.end, End::TimedOut { .. }) {
-        why.push_str("; it left processes, which were ended");
-    }
-    let lost = ran.out.lost() + ran.err.lost();
-    if lost > 0 {
-        why.push_str("; it wrote more than is kept");
+    for word in Conduct::of(ran).words() {
+        why.push_str("; it ");
+        why.push_str(&word);
     }
     why
 }
@@ -127,14 +130,19 @@ pub fn of_repeats(mut runs: Vec<Once>) -> Option<Once> {
     for run in &runs {
         *counts.entry(run.outcome).or_default() += 1;
     }
-    let last = runs.pop()?;
+    let mut last = runs.pop()?;
+    // What one of them did is done, and what all of them had was had.
+    for run in &runs {
+        last.conduct.add(&run.conduct);
+    }
+    let conduct = last.conduct.clone();
     // A run without a verdict outranks: it must not be hidden among others.
     if counts.len() < 2 {
         return Some(last);
     }
     let told = counts.iter().map(|(o, n)| format!("{o} {n}×")).collect::<Vec<_>>().join(", ");
     if let Some(bad) = runs.iter().chain([&last]).find(|r| !r.outcome.is_verdict()) {
-        return Some(Once { why: format!("{}; repeats differ: {told}", bad.why), ..bad.clone() });
+        return Some(Once { why: format!("{}; repeats differ: {told}", bad.why), conduct, ..bad.clone() });
     }
     Some(Once { outcome: Outcome::Flaky, why: format!("repeats differ: {told}"), ..last })
 }
@@ -193,7 +201,14 @@ mod tests {
 
     #[test]
     fn repeats_that_differ_are_flaky_and_a_crash_among_them_is_not_hidden() {
-        let once = |outcome| Once { outcome, why: "w".into(), findings: vec![], substance: None, took: Duration::ZERO };
+        let once = |outcome| Once {
+            outcome,
+            why: "w".into(),
+            findings: vec![],
+            substance: None,
+            took: Duration::ZERO,
+            conduct: Conduct::default(),
+        };
         let all = |list: &[Outcome]| of_repeats(list.iter().map(|o| once(*o)).collect()).unwrap().outcome;
         assert_eq!(all(&[Outcome::Catches, Outcome::Catches]), Outcome::Catches);
         assert_eq!(all(&[Outcome::Catches, Outcome::Misses]), Outcome::Flaky);

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use jiff::civil::Date;
 
 use super::compare;
+use super::confine;
 use super::corpus::Corpus;
 use super::fixture::Fixture;
 use super::isolate::{Cage, Limits};
@@ -128,6 +129,7 @@ pub fn perform(request: &Request, progress: &dyn Progress) -> Result<Results, Fa
     let chosen: Vec<&Fixture> = fixtures.iter().map(|(f, _)| *f).filter(|f| tasks.iter().any(|t| t.fixture.id == f.id)).collect();
     let whole = selection.all_validators() && since.is_none();
     let mut issues = weigh::emptied(&filled.emptied);
+    issues.extend(confine::issues(&filled.cells, &filled.emptied, cage.measures));
     issues.extend(weigh::expectations(&chosen, &filled.cells, whole));
     let waivers: &Waivers = &old.corpus.waivers;
     for f in &chosen {
@@ -296,7 +298,7 @@ fn results_of(fixtures: &[&Fixture], tasks: &[Task<'_>], matrix: &Matrix, cage: 
         isolation: Isolation::of(cage.level, matrix.measures),
         fixtures: fixtures.iter().map(|f| FixtureLine::of(f)).collect(),
         validators: validators.iter().map(|v| ValidatorLine::of(v)).collect(),
-        cells: matrix.cells.iter().map(CellLine::of).collect(),
+        cells: matrix.cells.iter().map(|c| CellLine::of(c, cage.measures)).collect(),
         emptied: emptied.collect(),
         issues: Vec::new(),
         subsumption: Subsumption::default(),

@@ -84,6 +84,12 @@ pub struct CellLine {
     pub findings: Vec<Finding>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub substance: Option<u64>,
+    /// Where it would have written outside its copy, had it not been stopped.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outside: Vec<String>,
+    /// Measures that it ran without, though the machine gives them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub degraded: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -161,7 +167,8 @@ impl ValidatorLine {
 }
 
 impl CellLine {
-    pub fn of(cell: &Cell) -> CellLine {
+    /// `given`: what the machine gives to every run.
+    pub fn of(cell: &Cell, given: Measures) -> CellLine {
         CellLine {
             fixture: cell.fixture.clone(),
             validator: cell.validator.clone(),
@@ -171,6 +178,8 @@ impl CellLine {
             why: cell.once.why.clone(),
             findings: cell.once.findings.clone(),
             substance: cell.once.substance,
+            outside: cell.once.conduct.outside.clone(),
+            degraded: cell.once.conduct.lacking(given).names().into_iter().map(str::to_owned).collect(),
         }
     }
 }

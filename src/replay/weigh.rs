@@ -29,6 +29,12 @@ words! {
         NoVerdict = "no_verdict",
         /// It passes or catches an emptied stimulus.
         OnNothing = "on_nothing",
+        /// It would have written outside its copy.
+        Outside = "outside",
+        /// It left processes, filled its place or said more than is kept.
+        Unruly = "unruly",
+        /// It ran with less isolation than others.
+        Degraded = "degraded",
         /// A known defect is caught now.
         Resolved = "resolved",
         NewlyCaught = "newly_caught",

@@ -11,7 +11,7 @@ pub fn github(results: &Results, corpus: &str) -> String {
     for issue in &results.issues {
         let command = match issue.kind {
             _ if issue.fails() || issue.kind == Kind::NoVerdict => "error",
-            Kind::OnNothing | Kind::Differs | Kind::ExpiredWaiver => "warning",
+            Kind::OnNothing | Kind::Outside | Kind::Unruly | Kind::Degraded | Kind::Differs | Kind::ExpiredWaiver => "warning",
             _ => "notice",
         };
         let file = issue

@@ -30,10 +30,12 @@ pub fn junit(results: &Results) -> String {
                 *count += 1;
                 inner.push_str(&format!("      <{tag} type=\"{}\" message=\"{}\"/>\n", issue.kind, xml(&issue.text)));
             }
+            let kept_in = properties(&[("outside", &cell.outside), ("degraded", &cell.degraded)], "      ");
             if inner.is_empty() && matches!(cell.outcome, Outcome::Unsupported | Outcome::Skipped) {
                 skipped += 1;
                 inner.push_str(&format!("      <skipped message=\"{}\"/>\n", xml(&cell.why)));
             }
+            inner.insert_str(0, &kept_in);
             match inner.is_empty() {
                 true => body.push_str("/>\n"),
                 false => body.push_str(&format!(">\n{inner}    </testcase>\n")),
@@ -50,6 +52,10 @@ pub fn junit(results: &Results) -> String {
         results.issues.iter().zip(&told).filter(|(i, told)| !**told && (i.fails() || i.kind == Kind::NoVerdict)).map(|(i, _)| i).collect();
     let n = rest.len();
     out.push_str(&format!("  <testsuite name=\"corpus\" tests=\"{n}\" failures=\"{n}\" errors=\"0\" skipped=\"0\">\n"));
+    let isolation = &results.isolation;
+    let level = std::slice::from_ref(&isolation.level);
+    let rows = [("isolation", level), ("isolation.in_force", &isolation.in_force), ("isolation.missing", &isolation.missing)];
+    out.push_str(&properties(&rows, "    "));
     for issue in rest {
         out.push_str(&format!(
             "    <testcase classname=\"corpus\" name=\"{}\">\n      <failure type=\"{}\" message=\"{}\"/>\n    </testcase>\n",
@@ -60,4 +66,13 @@ pub fn junit(results: &Results) -> String {
     }
     out.push_str("  </testsuite>\n</testsuites>\n");
     out
+}
+
+/// Names and lists of values; nothing where all are empty.
+fn properties(rows: &[(&str, &[String])], indent: &str) -> String {
+    let row = |(name, list): &(&str, &[String])| {
+        (!list.is_empty()).then(|| format!("{indent}  <property name=\"{name}\" value=\"{}\"/>\n", xml(&list.join(", "))))
+    };
+    let rows: String = rows.iter().filter_map(row).collect();
+    if rows.is_empty() { rows } else { format!("{indent}<properties>\n{rows}{indent}</properties>\n") }
 }

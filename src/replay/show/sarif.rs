@@ -22,6 +22,7 @@ pub fn sarif(results: &Results, corpus: &str) -> String {
         "runs": [{
             "tool": { "driver": driver },
             "invocations": [{ "executionSuccessful": results.exit != 3, "exitCode": results.exit }],
+            "properties": { "isolation": &results.isolation },
             "results": found,
         }],
     });
@@ -45,7 +46,7 @@ fn reference(path: &str) -> String {
 fn result(issue: &Issue, corpus: &str) -> Value {
     let level = match issue.kind {
         _ if issue.fails() || issue.kind == Kind::NoVerdict => "error",
-        Kind::OnNothing | Kind::Differs | Kind::ExpiredWaiver => "warning",
+        Kind::OnNothing | Kind::Outside | Kind::Unruly | Kind::Degraded | Kind::Differs | Kind::ExpiredWaiver => "warning",
         _ => "note",
     };
     let uri = match &issue.fixture {

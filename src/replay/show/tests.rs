@@ -15,6 +15,8 @@ fn results() -> Results {
         why: evil.into(),
         findings: vec![],
         substance: None,
+        outside: vec![evil.into()],
+        degraded: vec!["Landlock".into()],
     };
     let issue = Issue { severity: Some(Severity::Major), ..Issue::plain(Kind::Missed, Some("f"), Some("v"), evil.into()) };
     Results {
@@ -53,6 +55,9 @@ fn no_form_lets_a_validators_words_steer_it() {
         assert!(!form.contains('\u{1b}') && !form.contains('\u{202e}') || form == &forms[4], "{form}");
     }
     assert!(forms[0].contains("DEGRADED, without Landlock"));
+    // How runs were kept in stands in each form: of the whole, and of a cell that had less.
+    assert!(forms[1].contains("<property name=\"degraded\" value=\"Landlock\"/>") && forms[1].contains("name=\"isolation.missing\""));
+    assert!(forms[4].contains("\"degraded\": [\n        \"Landlock\""), "{}", forms[4]);
     let mut xml = quick_xml::Reader::from_str(&forms[1]);
     loop {
         match xml.read_event().unwrap() {
@@ -63,6 +68,7 @@ fn no_form_lets_a_validators_words_steer_it() {
     }
     let sarif: serde_json::Value = serde_json::from_str(&forms[2]).unwrap();
     assert_eq!(sarif.pointer("/runs/0/results/0/level").unwrap(), "error");
+    assert_eq!(sarif.pointer("/runs/0/properties/isolation/missing/0").unwrap(), "Landlock");
     let commands: Vec<&str> = forms[3].lines().filter(|l| l.starts_with("::error") || l.starts_with("::warning")).collect();
     assert_eq!(commands.len(), 2, "{}", forms[3]);
     assert!(commands[0].contains("%250A"));

@@ -89,6 +89,9 @@ pub fn text(results: &Results) -> String {
 
 const SECTIONS: &[(&str, &[Kind])] = &[
     ("Speak on nothing", &[Kind::OnNothing]),
+    ("Wrote outside their copies", &[Kind::Outside]),
+    ("Had to be cleaned up after", &[Kind::Unruly]),
+    ("Ran with less isolation than others", &[Kind::Degraded]),
     ("Fail controls", &[Kind::FalseAlarm]),
     ("A change cannot acquit itself", &[Kind::SelfAcquittal]),
     ("Newly missed", &[Kind::NewlyMissed]),

@@ -1,8 +1,11 @@
-//! Owns the tests of isolation with hostile validators. Each is bounded by itself as well: it stops even where isolation would fail.
+//! Owns the tests of isolation. Each hostile validator is bounded by itself as well: it stops even where isolation would fail.
+
+mod degraded;
+mod hostile;
+mod killed;
+mod outside;
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command as Process, Stdio};
 use std::time::{Duration, Instant};
 
 use super::{Cage, End, Job, Level, Limits, Measures, Ran};
@@ -85,6 +88,7 @@ fn a_run_sees_its_copy_its_folders_and_a_small_environment_only() {
         assert!(!text.contains("CARGO"));
         assert_eq!(ran.wanted, [Some(b"r\n".to_vec()), None]);
         assert!(!ran.left_processes && !ran.full);
+        assert_eq!(ran.outside, Vec::<String>::new());
     }
 }
 
@@ -102,101 +106,6 @@ fn the_measures_in_force_are_those_the_run_itself_can_see() {
             assert_eq!(lines[3], "1", "more than loopback: {text}");
         }
         assert_eq!(ran.measures, cage.measures);
-    }
-}
-
-#[test]
-fn a_daemon_dies_with_its_run() {
-    for (i, cage) in levels().iter().enumerate() {
-        let mark = format!("3.1{i}9{}", std::process::id());
-        // It ends by itself in any case.
-        let ran = shell(
-            cage,
-            &format!("(setsid sleep {mark} >/dev/null 2>&1 &) ; (setsid sh -c 'sleep {mark}; sleep {mark}' &) ; sleep 0.1; exit 0"),
-            5000,
-        );
-        assert_eq!(ran.end, End::Exited(0));
-        assert!(ran.left_processes);
-        assert!(gone(&mark), "left: {:?}", alive(&mark));
-        assert!(ran.took < Duration::from_secs(2));
-    }
-}
-
-#[test]
-fn who_ignores_sigterm_is_killed_after_a_grace_and_who_obeys_is_not() {
-    for (i, cage) in levels().iter().enumerate() {
-        let mark = format!("4.2{i}7{}", std::process::id());
-        let ran = shell(cage, &format!("trap '' TERM; echo begun; (trap '' TERM; sleep {mark}) & sleep {mark}; sleep {mark}"), 300);
-        assert_eq!(ran.end, End::TimedOut { killed: true });
-        assert_eq!(ran.out.text(), "begun\n");
-        assert!(ran.took < Duration::from_secs(3), "{:?}", ran.took);
-        assert!(gone(&mark));
-        let ran = shell(cage, "trap 'echo told; exit 0' TERM; sleep 4 & wait", 300);
-        assert_eq!((ran.end, ran.out.text().as_str()), (End::TimedOut { killed: false }, "told\n"));
-    }
-}
-
-#[test]
-fn who_fills_the_disk_fills_its_own_place_only() {
-    for cage in levels() {
-        // At most 40 MiB, whatever happens.
-        let ran =
-            shell(&cage, "for i in 1 2 3 4 5; do dd if=/dev/zero of=big$i bs=1M count=8 2>/dev/null || echo full; done; exit 1", 20_000);
-        assert_eq!(ran.end, End::Exited(1));
-        if ran.measures.has(Measures::TMPFS) {
-            assert!(ran.full);
-            assert!(ran.out.text().contains("full"));
-        }
-    }
-}
-
-#[test]
-fn who_prints_without_end_is_stopped_by_the_clock_and_little_is_kept() {
-    for cage in levels() {
-        let ran = shell(&cage, "yes mechanic", 400);
-        assert!(matches!(ran.end, End::TimedOut { .. }), "{:?}", ran.end);
-        assert!(ran.out.total > 8 << 20, "{}", ran.out.total);
-        assert!(ran.out.text().len() < 5 << 20);
-        assert!(ran.took < Duration::from_secs(3));
-    }
-}
-
-#[test]
-fn who_forks_a_great_deal_meets_a_limit_and_is_gone_afterwards() {
-    let cage = Cage::new_at(Level::User, limits()).unwrap();
-    if !cage.measures.has(Measures::PIDS.with(Measures::PID)) {
-        return;
-    }
-    let mark = format!("6.3{}", std::process::id());
-    // 600 at most, each a few seconds long.
-    let script = format!("i=0; while [ $i -lt 600 ]; do sleep {mark} & i=$((i+1)); done; echo all");
-    let ran = shell(&cage, &script, 20_000);
-    assert!(!ran.out.text().contains("all"), "nothing stopped it");
-    assert!(ran.left_processes);
-    assert!(gone(&mark));
-}
-
-#[test]
-fn nothing_outside_the_copy_can_be_written() {
-    let outside = tempfile::Builder::new().tempdir_in(std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| ".".into())).unwrap();
-    let file = outside.path().canonicalize().unwrap().join("victim");
-    fs::write(&file, "before").unwrap();
-    let probe = std::env::temp_dir().join(format!("mechanic-outside-{}", std::process::id()));
-    for cage in levels() {
-        if !cage.measures.has(Measures::READONLY) && !cage.measures.has(Measures::LANDLOCK) {
-            continue;
-        }
-        let script = format!(
-            "echo after > {f}; rm -f {f}; mkdir {d}/new; echo x > {p}; mount -o remount,rw / 2>&1; chmod 777 {f}; echo done",
-            f = file.display(),
-            d = outside.path().display(),
-            p = probe.display()
-        );
-        let ran = shell(&cage, &script, 5000);
-        assert_eq!(ran.end, End::Exited(0));
-        assert_eq!(fs::read_to_string(&file).unwrap(), "before");
-        assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1);
-        assert!(!probe.exists());
     }
 }
 
@@ -242,44 +151,6 @@ fn a_missing_program_or_interpreter_is_told_and_is_no_verdict() {
     }
 }
 
-/// Run only by the test below, in a process of its own that is killed.
-#[test]
-fn helper_that_is_killed() {
-    let Ok(level) = std::env::var("MECHANIC_TEST_LEVEL") else { return };
-    let mark = std::env::var("MECHANIC_TEST_MARK").unwrap();
-    let cage = Cage::new_at(if level == "bare" { Level::Bare } else { Level::User }, limits()).unwrap();
-    shell(&cage, &format!("(setsid sleep {mark} &); sleep {mark}; sleep {mark}"), 20_000);
-}
-
-#[test]
-fn kill_9_of_the_replay_leaves_no_process() {
-    for (i, level) in ["user", "bare"].iter().enumerate() {
-        let mark = format!("7.4{i}3{}", std::process::id());
-        let program: PathBuf = std::env::current_exe().unwrap();
-        let mut helper = Process::new(program)
-            .args(["--exact", "replay::isolate::tests::helper_that_is_killed", "--nocapture"])
-            .env("MECHANIC_TEST_LEVEL", level)
-            .env("MECHANIC_TEST_MARK", &mark)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let end = Instant::now() + Duration::from_secs(5);
-        while alive(&mark).len() < 2 && Instant::now() < end {
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        assert!(alive(&mark).len() >= 2, "it never began ({level})");
-        helper.kill().unwrap();
-        helper.wait().unwrap();
-        let soon = Instant::now() + Duration::from_secs(2);
-        while !alive(&mark).is_empty() && Instant::now() < soon {
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        assert_eq!(alive(&mark), Vec::<String>::new(), "{level}");
-    }
-    assert!(Path::new("/proc/self").exists());
-}
-
 #[test]
 fn scratch_of_a_killed_replay_is_swept_and_that_of_a_living_one_is_not() {
     let dir = tempfile::tempdir().unwrap();
@@ -290,6 +161,16 @@ fn scratch_of_a_killed_replay_is_swept_and_that_of_a_living_one_is_not() {
         fs::create_dir_all(folder.join("inner")).unwrap();
     }
     fs::set_permissions(dead.join("inner"), std::os::unix::fs::PermissionsExt::from_mode(0o000)).unwrap();
-    super::run::sweep(dir.path());
+    super::scratch::sweep(dir.path());
     assert_eq!((dead.exists(), living.exists(), foreign.exists()), (false, true, true));
+    // A number says nothing of a replay in another PID namespace; its lock does.
+    fs::create_dir(&dead).unwrap();
+    let held = fs::File::open(&dead).unwrap();
+    // SAFETY: a descriptor we own.
+    assert_eq!(unsafe { libc::flock(std::os::fd::AsRawFd::as_raw_fd(&held), libc::LOCK_EX) }, 0);
+    super::scratch::sweep(dir.path());
+    assert!(dead.exists());
+    drop(held);
+    super::scratch::sweep(dir.path());
+    assert!(!dead.exists());
 }
