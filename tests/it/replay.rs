@@ -141,3 +141,53 @@ fn kill_9_of_a_replay_leaves_no_process_and_no_half_result() {
     let left: Vec<_> = fs::read_dir(dir.path()).unwrap().flatten().map(|e| e.file_name()).collect();
     assert_eq!(left, ["fixtures"]);
 }
+
+/// Each stops by itself after a while, whatever isolation does.
+const HOSTILE: &[(&str, &str, &str)] = &[
+    ("daemon", "(setsid sleep 8.1317 >/dev/null 2>&1 &); exit 0", "daemon: left processes, which were ended"),
+    ("deaf", "trap \"\" TERM; sleep 8.1317; sleep 8.1317", "deaf: no verdict in time; SIGTERM did not end it, SIGKILL did"),
+    ("disk", "dd if=/dev/zero of=big bs=1M count=600 2>/dev/null; exit 0", "disk: filled its place"),
+    ("loud", "yes mechanic | head -c 30000000; exit 0", "loud: wrote more output than is kept"),
+    ("forks", "i=0; while [ $i -lt 10000 ]; do sleep 6.1317 & i=$((i+1)); done; exit 0", "forks: left processes, which were ended"),
+    ("outside", "echo x > OUTSIDE/made 2>/dev/null; exit 0", "outside: wrote outside its copy: OUTSIDE/made (stopped)"),
+];
+
+#[test]
+fn each_hostile_validator_harms_nothing_and_is_reported_in_one_clear_line() {
+    let outside = tempfile::Builder::new().prefix(".outside-").tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+    let outside_folder = outside.path().canonicalize().unwrap();
+    let place = |text: &str| text.replace("OUTSIDE", outside_folder.to_str().unwrap());
+    let dir = home("exit 0");
+    write(dir.path(), "fixtures/failures/one/fixture.toml", &FIXTURE.replace("normative", "known_defect").replace("catches", "misses"));
+    let mut text = String::from("format = 1\n");
+    for (id, script, _) in HOSTILE {
+        text += &format!(
+            "[[validator]]\nid = \"{id}\"\ngate = \"{id}\"\ncommand = '''{}'''\nshell = true\ntimeout = \"3s\"\n[validator.verdict]\nexit = {{ pass = [0], fail = [1], could_not_run = [2] }}\n",
+            place(script)
+        );
+    }
+    write(dir.path(), "fixtures/validators/validators.toml", &text);
+    let done = replay(dir.path(), &["--jobs", "2", "--out", "results.json"]);
+    let said = String::from_utf8_lossy(&done.stdout).into_owned();
+    assert_eq!(done.status.code(), Some(3), "{said}{}", String::from_utf8_lossy(&done.stderr));
+    let results: serde_json::Value = serde_json::from_slice(&fs::read(dir.path().join("results.json")).unwrap()).unwrap();
+    let missing =
+        results.pointer("/isolation/missing").unwrap().as_array().unwrap().iter().map(|m| m.as_str().unwrap()).collect::<Vec<_>>();
+    for (id, _, line) in HOSTILE {
+        // What cannot be had on this machine is named as missing, and is not asked for.
+        let needs: &[&str] = match *id {
+            "disk" => &["size-limited tmpfs"],
+            "forks" => &["process limit"],
+            "outside" => &["sight of writes outside"],
+            _ => &[],
+        };
+        if needs.iter().any(|n| missing.contains(n)) || *id == "outside" && outside_folder.starts_with("/tmp") {
+            continue;
+        }
+        let line = place(line);
+        let lines = said.lines().filter(|l| l.contains(&line)).count();
+        assert_eq!(lines, 1, "{line}\n{said}");
+    }
+    assert_eq!(fs::read_dir(&outside_folder).unwrap().count(), 0);
+    assert_eq!(alive("sleep\x008.1317") + alive("sleep\x006.1317"), 0);
+}

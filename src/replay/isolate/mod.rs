@@ -33,6 +33,8 @@ use std::time::Duration;
 pub use measures::Measures;
 pub use output::Captured;
 pub(super) use place::put;
+#[cfg(all(test, target_os = "linux", target_arch = "x86_64"))]
+pub(super) use tests::old_program;
 
 use super::stimulus::Prepared;
 

@@ -18,6 +18,24 @@ fn stimulus() -> Prepared {
     Prepared { kind: StimulusKind::Tree, items: vec![item("a.txt", "one\n"), item("sub/b.txt", "two\n")], patch: None, file: None }
 }
 
+/// A whole program that ends with a code by the 32-bit gate of the kernel.
+#[cfg(target_arch = "x86_64")]
+pub(in crate::replay) fn old_program(code: u8) -> Vec<u8> {
+    let mut elf = vec![0x7f, b'E', b'L', b'F', 2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    elf.extend([2u8, 0, 0x3e, 0, 1, 0, 0, 0]);
+    for word in [0x40_0078u64, 64, 0] {
+        elf.extend(word.to_le_bytes());
+    }
+    elf.extend([0u8, 0, 0, 0, 64, 0, 56, 0, 1, 0, 0, 0, 0, 0, 0, 0]);
+    elf.extend([1u8, 0, 0, 0, 5, 0, 0, 0]);
+    for word in [0u64, 0x40_0000, 0x40_0000, 132, 132, 0x1000] {
+        elf.extend(word.to_le_bytes());
+    }
+    // mov eax, 1; mov ebx, code; int 0x80
+    elf.extend([0xb8, 1, 0, 0, 0, 0xbb, code, 0, 0, 0, 0xcd, 0x80]);
+    elf
+}
+
 fn limits() -> Limits {
     Limits { disk: 8 << 20, memory: 512 << 20, processes: 400, grace: Duration::from_millis(200), ..Limits::default() }
 }

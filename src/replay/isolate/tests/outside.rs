@@ -16,13 +16,18 @@ fn ways() -> Vec<Cage> {
     all
 }
 
+/// A folder that no namespace of ours hides.
+fn visible() -> tempfile::TempDir {
+    tempfile::Builder::new().prefix(".outside-").tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap()
+}
+
 fn told(ran: &Ran, folder: &Path) -> Vec<String> {
     ran.outside.iter().map(|p| p.strip_prefix(&format!("{}/", folder.display())).unwrap_or(p).to_owned()).collect()
 }
 
 #[test]
 fn nothing_outside_the_copy_can_be_written() {
-    let outside = tempfile::Builder::new().tempdir_in(std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| ".".into())).unwrap();
+    let outside = visible();
     let file = outside.path().canonicalize().unwrap().join("victim");
     fs::write(&file, "before").unwrap();
     let probe = std::env::temp_dir().join(format!("mechanic-outside-{}", std::process::id()));
@@ -43,7 +48,7 @@ fn nothing_outside_the_copy_can_be_written() {
 
 #[test]
 fn each_name_that_would_be_written_outside_is_told_and_nothing_is_done_to_it() {
-    let outside = tempfile::Builder::new().tempdir_in(std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| ".".into())).unwrap();
+    let outside = visible();
     let folder = outside.path().canonicalize().unwrap();
     for name in ["a", "b", "c", "d", "e", "f", "g", "h"] {
         fs::write(folder.join(name), "before").unwrap();
@@ -57,6 +62,9 @@ fn each_name_that_would_be_written_outside_is_told_and_nothing_is_done_to_it() {
     for cage in ways() {
         if !cage.measures.has(Measures::SEEN) {
             assert!(cage.measures.missing().contains(&"sight of writes outside"));
+            continue;
+        }
+        if cage.level != Level::Bare && folder.starts_with(&cage.root) {
             continue;
         }
         let ran = shell(&cage, &script, 10_000);
@@ -97,22 +105,9 @@ fn a_fixed_name_in_the_common_folder_for_scratch_is_outside() {
 #[test]
 #[cfg(target_arch = "x86_64")]
 fn who_calls_the_kernel_in_another_mode_is_told_as_not_watched() {
-    // exit(7) by the 32-bit gate, as a whole program.
-    let code = [0xb8, 1, 0, 0, 0, 0xbb, 7, 0, 0, 0, 0xcd, 0x80];
-    let mut elf = vec![0x7f, b'E', b'L', b'F', 2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-    elf.extend([2u8, 0, 0x3e, 0, 1, 0, 0, 0]);
-    for word in [0x40_0078u64, 64, 0] {
-        elf.extend(word.to_le_bytes());
-    }
-    elf.extend([0u8, 0, 0, 0, 64, 0, 56, 0, 1, 0, 0, 0, 0, 0, 0, 0]);
-    elf.extend([1u8, 0, 0, 0, 5, 0, 0, 0]);
-    for word in [0u64, 0x40_0000, 0x40_0000, 132, 132, 0x1000] {
-        elf.extend(word.to_le_bytes());
-    }
-    elf.extend(code);
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("old");
-    fs::write(&file, elf).unwrap();
+    fs::write(&file, super::old_program(7)).unwrap();
     fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
     let files = [("old".to_owned(), file)];
     for cage in levels() {
