@@ -125,7 +125,7 @@ fn cell(stimulus: &Path) {
 unsafe fn child(ends: [libc::c_int; 5], uids: &std::ffi::CStr, gids: &std::ffi::CStr) -> ! {
     // SAFETY: raw calls on descriptors and strings of this process alone.
     unsafe {
-        let null = std::ptr::null();
+        let null: *const libc::c_char = std::ptr::null();
         let put = |path: &std::ffi::CStr, text: &std::ffi::CStr| {
             let fd = OwnedFd::from_raw_fd(libc::open(path.as_ptr(), libc::O_WRONLY));
             libc::write(fd.as_raw_fd(), text.as_ptr().cast(), text.count_bytes());

@@ -127,6 +127,7 @@ pub struct Cage {
     hidden: Vec<&'static str>,
     path: String,
     /// Measures that are not to be used: tests of the degraded ways leave some out.
+    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "nothing runs there"))]
     pub(super) without: Measures,
     #[cfg(target_os = "linux")]
     groups: Option<group::Groups>,

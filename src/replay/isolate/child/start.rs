@@ -48,9 +48,9 @@ pub(super) unsafe fn start(plan: &Plan, mut in_force: Measures, supervisor: libc
                 in_force = in_force.with(Measures::FILES);
             }
         }
-        // Without a namespace only root has any, and root's are not ours to take: programs may need them for their own files.
-        let none = if plan.level == Level::Bare { libc::getuid() != 0 } else { drop_caps() };
-        if none {
+        // Without a namespace only root has any, and those over files are not ours to take: programs may need them for their own.
+        let dropped = drop_caps(if plan.level == Level::Bare { OVER_FILES } else { 0 });
+        if dropped && (plan.level != Level::Bare || libc::getuid() != 0) {
             in_force = in_force.with(Measures::NO_CAPS);
         }
         let (filtered, listener) = filter(plan);
@@ -101,25 +101,39 @@ unsafe fn filter(plan: &Plan) -> (bool, libc::c_int) {
     }
 }
 
-/// Takes every capability for good: with them the read-only mounts could be undone from inside.
-unsafe fn drop_caps() -> bool {
+/// `CAP_CHOWN`, `DAC_OVERRIDE`, `DAC_READ_SEARCH`, `FOWNER`, `FSETID`, `SETGID`, `SETUID`.
+const OVER_FILES: u64 = 0b1101_1111;
+
+/// Takes every capability but those to keep, for good: with them the read-only mounts could be undone from inside.
+unsafe fn drop_caps(keep: u64) -> bool {
     #[repr(C)]
     struct Header {
         version: u32,
         pid: i32,
     }
-    let header = Header { version: 0x2008_0522, pid: 0 };
-    let none = [0u32; 6];
+    let mut header = Header { version: 0x2008_0522, pid: 0 };
+    // Effective, permitted and inheritable, the low words first.
+    let mut data = [0u32; 6];
     // SAFETY: header and data have the layout of version 3.
     unsafe {
+        if libc::syscall(libc::SYS_capget, &raw mut header, data.as_mut_ptr()) != 0 {
+            return false;
+        }
+        if data.iter().all(|word| *word == 0) {
+            // Who has none can take none from the set that bounds them, and needs not: nothing gives new ones.
+            return true;
+        }
         for cap in 0..64 {
-            if libc::prctl(libc::PR_CAPBSET_DROP, cap, 0, 0, 0) != 0 {
-                if cap == 0 {
+            if keep >> cap & 1 == 0 && libc::prctl(libc::PR_CAPBSET_DROP, cap, 0, 0, 0) != 0 {
+                if errno() == libc::EPERM {
                     return false;
                 }
                 break;
             }
         }
-        libc::syscall(libc::SYS_capset, &raw const header, none.as_ptr()) == 0
+        for (word, keep) in data.iter_mut().zip([keep as u32; 3].into_iter().chain([(keep >> 32) as u32; 3])) {
+            *word &= keep;
+        }
+        libc::syscall(libc::SYS_capset, &raw const header, data.as_ptr()) == 0
     }
 }

@@ -29,16 +29,16 @@ pub enum Does {
 }
 
 pub struct Call {
-    pub number: i64,
+    pub number: libc::c_long,
     pub place: Place,
     pub does: Does,
 }
 
-const fn call(number: i64, place: Place, does: Does) -> Call {
+const fn call(number: libc::c_long, place: Place, does: Does) -> Call {
     Call { number, place, does }
 }
 
-use Does::{Change, Creat, Make, Put, Remove};
+use Does::{Change, Make, Put, Remove};
 use Place::{At, Path};
 
 /// Calls of every architecture. The last ones have the same number everywhere.
@@ -48,10 +48,10 @@ const COMMON: &[Call] = &[
     call(libc::SYS_mkdirat, At(0, 1), Make),
     call(libc::SYS_mknodat, At(0, 1), Make),
     call(libc::SYS_unlinkat, At(0, 1), Remove),
-    call(libc::SYS_renameat, At(0, 1), Remove),
-    call(libc::SYS_renameat, At(2, 3), Put),
     call(libc::SYS_renameat2, At(0, 1), Remove),
     call(libc::SYS_renameat2, At(2, 3), Put),
+    // A link is a second way to the file: what is then written inside is written outside.
+    call(libc::SYS_linkat, At(0, 1), Change),
     call(libc::SYS_linkat, At(2, 3), Make),
     call(libc::SYS_symlinkat, At(1, 2), Make),
     call(libc::SYS_truncate, Path(0), Change),
@@ -77,13 +77,16 @@ const COMMON: &[Call] = &[
 #[cfg(target_arch = "x86_64")]
 const OLD: &[Call] = &[
     call(libc::SYS_open, Path(0), Does::Open(1)),
-    call(libc::SYS_creat, Path(0), Creat),
+    call(libc::SYS_creat, Path(0), Does::Creat),
     call(libc::SYS_mkdir, Path(0), Make),
     call(libc::SYS_mknod, Path(0), Make),
     call(libc::SYS_rmdir, Path(0), Remove),
     call(libc::SYS_unlink, Path(0), Remove),
     call(libc::SYS_rename, Path(0), Remove),
     call(libc::SYS_rename, Path(1), Put),
+    call(libc::SYS_renameat, At(0, 1), Remove),
+    call(libc::SYS_renameat, At(2, 3), Put),
+    call(libc::SYS_link, Path(0), Change),
     call(libc::SYS_link, Path(1), Make),
     call(libc::SYS_symlink, Path(1), Make),
     call(libc::SYS_chmod, Path(0), Change),
@@ -93,7 +96,9 @@ const OLD: &[Call] = &[
     call(libc::SYS_utimes, Path(0), Change),
     call(libc::SYS_futimesat, At(0, 1), Change),
 ];
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(target_arch = "aarch64")]
+const OLD: &[Call] = &[call(libc::SYS_renameat, At(0, 1), Remove), call(libc::SYS_renameat, At(2, 3), Put)];
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 const OLD: &[Call] = &[];
 
 pub fn all() -> impl Iterator<Item = &'static Call> {
@@ -107,7 +112,7 @@ pub enum Whom {
     Descriptor,
 }
 
-pub const SIGNALS: &[(i64, Whom)] = &[
+pub const SIGNALS: &[(libc::c_long, Whom)] = &[
     (libc::SYS_kill, Whom::Number),
     (libc::SYS_tkill, Whom::Number),
     (libc::SYS_tgkill, Whom::Number),

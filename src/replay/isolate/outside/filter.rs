@@ -48,7 +48,7 @@ pub fn program(wanted: Wanted) -> Vec<libc::sock_filter> {
         // The x32 calls: the same numbers with one more bit.
         out.extend([op(AT_LEAST, 0x4000_0000, 0, 1), op(RETURN, refuse(libc::ENOSYS), 0, 0)]);
     }
-    let mut answer = |number: i64, with: u32| out.extend([op(EQUAL, number as u32, 0, 1), op(RETURN, with, 0, 0)]);
+    let mut answer = |number: libc::c_long, with: u32| out.extend([op(EQUAL, number as u32, 0, 1), op(RETURN, with, 0, 0)]);
     // It would do all of this past the filter. Libraries take "not there" for an answer.
     answer(libc::SYS_io_uring_setup, refuse(libc::ENOSYS));
     if wanted.refuse_sockets {
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn what_writes_is_looked_at_and_what_reads_passes() {
         let program = program(Wanted { watch: true, refuse_sockets: false, watch_signals: false });
-        let at = |number: i64, args: [u64; 6]| run(&program, NATIVE, number as u32, args);
+        let at = |number: libc::c_long, args: [u64; 6]| run(&program, NATIVE, number as u32, args);
         assert!(program.len() < 256);
         assert_eq!(at(libc::SYS_openat, [0, 0, libc::O_CLOEXEC as u64, 0, 0, 0]), ALLOW);
         assert_eq!(at(libc::SYS_openat, [0, 0, libc::O_WRONLY as u64, 0, 0, 0]), LOOK);
@@ -130,7 +130,7 @@ mod tests {
     fn without_a_network_namespace_no_socket_is_made_and_signals_are_looked_at() {
         let wanted = Wanted { watch: false, refuse_sockets: true, watch_signals: true };
         let program = program(wanted);
-        let at = |number: i64| run(&program, NATIVE, number as u32, [0; 6]);
+        let at = |number: libc::c_long| run(&program, NATIVE, number as u32, [0; 6]);
         assert_eq!((at(libc::SYS_socket), at(libc::SYS_kill), at(libc::SYS_unlink)), (refuse(libc::EACCES), LOOK, ALLOW));
         assert_eq!(run(&program, 0x4000_0003, 359, [0; 6]), refuse(libc::ENOSYS));
     }

@@ -4,6 +4,8 @@
 
 mod calls;
 mod filter;
+mod kin;
+mod look;
 mod view;
 
 pub(super) use filter::{Wanted, program};
@@ -11,10 +13,11 @@ pub(super) use filter::{Wanted, program};
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-use calls::{Call, Does, Place, UNNAMED, WRITING, Whom};
+use calls::{Does, Whom};
+use kin::{descends, in_group};
+use look::{Unseen, look};
 use view::View;
 
 /// Names kept of one run; a program that goes through a whole tree would fill the report.
@@ -108,7 +111,7 @@ impl Witness {
             // Numbers of 32-bit x86: socketcall and socket.
             return if self.supervisor.is_some() && matches!(notice.number, 102 | 359) { libc::EACCES } else { 0 };
         }
-        let number = i64::from(notice.number);
+        let number = libc::c_long::from(notice.number);
         let view = View::of(notice.tid);
         if let Some((_, whom)) = calls::SIGNALS.iter().find(|(n, _)| *n == number) {
             return if self.own_process(notice, *whom) { 0 } else { libc::EPERM };
@@ -183,129 +186,9 @@ const NATIVE: u32 = 0xC000_003E;
 #[cfg(not(target_arch = "x86_64"))]
 const NATIVE: u32 = 0xC000_00B7;
 
-/// Parent and group of a process.
-fn kin(pid: i32) -> Option<(i32, i32)> {
-    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let mut words = text.get(text.rfind(')')? + 1..)?.split_whitespace().skip(1).map(str::parse::<i32>);
-    Some((words.next()?.ok()?, words.next()?.ok()?))
-}
-
-fn descends(pid: i32, from: libc::pid_t) -> bool {
-    let mut here = pid;
-    for _ in 0..4096 {
-        match kin(here) {
-            Some((parent, _)) if parent == from => return true,
-            Some((parent, _)) if parent > 1 => here = parent,
-            // Who is gone cannot be hurt.
-            None => return here == pid,
-            _ => return false,
-        }
-    }
-    false
-}
-
-fn in_group(group: i32) -> Vec<i32> {
-    let names = fs::read_dir("/proc").into_iter().flatten().flatten();
-    names.filter_map(|e| e.file_name().to_str()?.parse().ok()).filter(|pid| kin(*pid).is_some_and(|(_, g)| g == group)).collect()
-}
-
-/// A call that could not be looked at.
-struct Unseen;
-
-/// The file a call would change; `None` where it would change nothing.
-fn look(view: &View, call: &Call, args: &[u64; 6]) -> Result<Option<PathBuf>, Unseen> {
-    let arg = |i: usize| args.get(i).copied().unwrap_or(0);
-    let flags = match call.does {
-        Does::Open(i) => arg(i),
-        Does::OpenHow(i) => {
-            let bytes = view.memory(arg(i), 8).ok_or(Unseen)?;
-            bytes.try_into().map(u64::from_ne_bytes).map_err(|_| Unseen)?
-        }
-        Does::Creat => (libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC) as u64,
-        _ => 0,
-    };
-    let opens = matches!(call.does, Does::Open(_) | Does::OpenHow(_) | Does::Creat);
-    if opens && (flags & WRITING == 0 || flags & libc::O_PATH as u64 != 0) {
-        return Ok(None);
-    }
-    let (folder, named) = match call.place {
-        Place::Open(fd) => (arg(fd) as i32, None),
-        Place::At(fd, path) if arg(path) == 0 => (arg(fd) as i32, None),
-        Place::At(fd, path) => (arg(fd) as i32, Some(view.text(arg(path)).ok_or(Unseen)?)),
-        Place::Path(path) => (libc::AT_FDCWD, Some(view.text(arg(path)).ok_or(Unseen)?)),
-    };
-    let path = match named {
-        // The open file itself, or no name at all, which the kernel refuses.
-        None => view.descriptor(folder),
-        Some(path) if path.as_os_str().is_empty() => view.descriptor(folder),
-        Some(path) => {
-            let base = if path.is_absolute() { Some(PathBuf::from("/")) } else { view.descriptor(folder) };
-            let exclusive = (libc::O_CREAT | libc::O_EXCL) as u64;
-            let follow = match call.does {
-                Does::Make | Does::Put | Does::Remove => false,
-                _ if opens => flags & libc::O_NOFOLLOW as u64 == 0 && flags & exclusive != exclusive,
-                _ => true,
-            };
-            base.and_then(|base| view.resolve(&base, &path, follow))
-        }
-    };
-    let Some(path) = path else { return Ok(None) };
-    let at = view.outside(&path);
-    let found = fs::symlink_metadata(&at).ok().map(|m| m.file_type());
-    let could_be = found.is_some() || at.parent().is_some_and(Path::is_dir);
-    Ok((could_be && changes(call.does, flags, found.map(kind))).then_some(path))
-}
-
-/// What there is under a name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Found {
-    Folder,
-    /// A terminal, `/dev/null` and the like: nothing stays there.
-    Device,
-    Other,
-}
-
-fn kind(kind: fs::FileType) -> Found {
-    match () {
-        () if kind.is_dir() => Found::Folder,
-        () if kind.is_char_device() => Found::Device,
-        () => Found::Other,
-    }
-}
-
-/// Whether a call would change what there is under a name, if it were let. What fails anyway for another reason is no write: `mkdir -p`
-/// asks for every folder on its way.
-fn changes(does: Does, flags: u64, found: Option<Found>) -> bool {
-    let has = |flag: libc::c_int| flags & flag as u64 != 0;
-    match (does, found) {
-        (Does::Make, found) => found.is_none(),
-        (Does::Put, _) => true,
-        (Does::Remove, found) => found.is_some(),
-        (Does::Change, found) => found.is_some_and(|f| f != Found::Device),
-        (_, None) => has(libc::O_CREAT),
-        (_, Some(_)) if has(libc::O_CREAT) && has(libc::O_EXCL) => false,
-        (_, Some(Found::Folder)) => has(UNNAMED),
-        (_, Some(Found::Device)) => false,
-        (_, Some(Found::Other)) => has(libc::O_WRONLY | libc::O_RDWR | libc::O_TRUNC),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn only_what_would_change_something_is_a_write() {
-        use Found::{Device, Folder, Other};
-        let open = |flags: libc::c_int, found| changes(Does::Open(0), flags as u64, found);
-        assert!(open(libc::O_WRONLY, Some(Other)) && open(libc::O_CREAT, None) && open(libc::O_TRUNC, Some(Other)));
-        assert!(!open(libc::O_WRONLY, None) && !open(libc::O_WRONLY, Some(Device)) && !open(libc::O_RDWR, Some(Folder)));
-        assert!(!open(libc::O_CREAT, Some(Other)) && !open(libc::O_CREAT | libc::O_EXCL | libc::O_RDWR, Some(Other)));
-        assert!(open(libc::O_TMPFILE | libc::O_RDWR, Some(Folder)));
-        assert!(changes(Does::Make, 0, None) && !changes(Does::Make, 0, Some(Folder)));
-        assert!(changes(Does::Remove, 0, Some(Folder)) && !changes(Does::Remove, 0, None));
-        assert!(changes(Does::Change, 0, Some(Folder)) && !changes(Does::Change, 0, None));
-    }
 
     #[test]
     fn the_kernels_structures_have_the_size_that_its_calls_carry() {

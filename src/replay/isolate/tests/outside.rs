@@ -18,7 +18,7 @@ fn ways() -> Vec<Cage> {
 
 /// A folder that no namespace of ours hides.
 fn visible() -> tempfile::TempDir {
-    tempfile::Builder::new().prefix(".outside-").tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap()
+    tempfile::Builder::new().prefix(".outside-").tempdir_in(".").unwrap()
 }
 
 fn told(ran: &Ran, folder: &Path) -> Vec<String> {
@@ -77,6 +77,9 @@ fn each_name_that_would_be_written_outside_is_told_and_nothing_is_done_to_it() {
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 8);
         assert_eq!(fs::metadata(folder.join("d")).unwrap().permissions().mode() & 0o777, 0o640);
         assert!(fs::metadata(folder.join("f")).unwrap().modified().unwrap().elapsed().unwrap().as_secs() < 3600);
+        // A hard link would be a way in for what is written inside. Another file system refuses it anyway.
+        let ran = shell(&cage, &format!("ln {d}/a hard 2>/dev/null && echo x > hard; exit 0"), 10_000);
+        assert_eq!((told(&ran, &folder), fs::read_to_string(folder.join("a")).unwrap()), (vec!["a".to_owned()], "before".to_owned()));
     }
 }
 
