@@ -9,6 +9,8 @@ pub mod exit;
 mod explain;
 #[cfg(feature = "audit")]
 mod fresh;
+#[cfg(feature = "replay")]
+mod harvest;
 #[cfg(feature = "audit")]
 mod ingest;
 mod init;
@@ -17,7 +19,6 @@ mod inside;
 mod label;
 #[cfg(feature = "audit")]
 mod lake;
-#[cfg(feature = "audit")]
 mod prefix;
 #[cfg(feature = "audit")]
 mod query;
@@ -58,6 +59,8 @@ enum Command {
     Doctor(doctor::Args),
     #[cfg(feature = "audit")]
     Explain(explain::Args),
+    #[cfg(feature = "replay")]
+    Harvest(harvest::Args),
     Init(init::Args),
     #[cfg(feature = "audit")]
     Ingest(ingest::Args),
@@ -93,6 +96,8 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Doctor(args) => doctor::run(lake, &args),
         #[cfg(feature = "audit")]
         Command::Explain(args) => explain::run(lake, &args),
+        #[cfg(feature = "replay")]
+        Command::Harvest(args) => harvest::run(lake, &args),
         Command::Init(args) => init::run(&args),
         #[cfg(feature = "audit")]
         Command::Ingest(args) => ingest::run(lake, &args),

@@ -7,6 +7,7 @@ mod confine;
 mod corpus;
 mod digest;
 mod fixture;
+pub mod harvest;
 mod isolate;
 mod judge;
 mod matrix;

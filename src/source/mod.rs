@@ -1,12 +1,14 @@
 //! Owns the sources: each turns one vendor's files into records. Nothing above this part knows a vendor's field.
 
 pub mod append;
+pub mod apply_patch;
 pub mod claude_code;
 pub mod copilot_cli;
 pub mod declarations;
 pub mod delivery_harness;
 pub mod diagnostics;
 pub mod edges;
+pub mod edits;
 pub mod emit;
 pub mod git;
 pub mod growing;

@@ -96,7 +96,7 @@ pub fn quotes(source: &Source, lines: &BTreeSet<i64>) -> BTreeMap<i64, Quote> {
 }
 
 /// The path as the system knows it: records name the home directory `~`.
-fn real_path(shown: &str) -> PathBuf {
+pub fn real_path(shown: &str) -> PathBuf {
     match (shown.strip_prefix("~/"), std::env::home_dir()) {
         (Some(rest), Some(home)) => home.join(rest),
         _ => PathBuf::from(shown),

@@ -1,7 +1,7 @@
 //! Owns `mechanic explain`: its arguments, one call, what is printed.
 
 mod chain;
-mod evidence;
+pub(super) mod evidence;
 mod show;
 mod words;
 

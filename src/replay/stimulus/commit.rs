@@ -35,6 +35,11 @@ pub fn output(mut command: Command) -> Result<Vec<u8>, String> {
 
 /// The files of a commit, or of a folder in it (`<commit>:<folder>`), as they are stored.
 pub fn tree(repository: &Path, treeish: &str) -> Result<Vec<Item>, String> {
+    tree_with(repository, treeish, &mut |path, why| Err(format!("{} {why}", crate::plain::escape(path))))
+}
+
+/// The same, with `refuse` deciding what becomes of a file that cannot be taken: an error ends the reading, else it is left out.
+pub fn tree_with(repository: &Path, treeish: &str, refuse: &mut dyn FnMut(&str, &str) -> Result<(), String>) -> Result<Vec<Item>, String> {
     let mut command = git(repository);
     command.args(["ls-tree", "-r", "-z", "-l", "--full-tree", "--end-of-options", treeish]);
     let listing = output(command)?;
@@ -62,12 +67,18 @@ pub fn tree(repository: &Path, treeish: &str) -> Result<Vec<Item>, String> {
     let mut out = Vec::new();
     for ((mode, path), bytes) in items.into_iter().zip(blobs) {
         let content = if mode == "120000" {
-            let target = String::from_utf8(bytes).map_err(|_| format!("the link {path} is not UTF-8"))?;
             let prefix = path.rsplit_once('/').map_or("", |(folder, _)| folder);
-            if !stays_inside(prefix, &target) {
-                return Err(format!("the link {} points out of the tree", crate::plain::escape(&path)));
+            match String::from_utf8(bytes) {
+                Ok(target) if stays_inside(prefix, &target) => Content::Link(target),
+                Ok(_) => {
+                    refuse(&path, "is a link that points out of the tree")?;
+                    continue;
+                }
+                Err(_) => {
+                    refuse(&path, "is a link whose target is not UTF-8")?;
+                    continue;
+                }
             }
-            Content::Link(target)
         } else {
             Content::Bytes(bytes.into())
         };

@@ -3,7 +3,7 @@
 mod commit;
 mod patch;
 
-pub use commit::{git, output, tree as stored_tree};
+pub use commit::{git, output, tree as stored_tree, tree_with as stored_tree_with};
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -3,6 +3,7 @@
 
 mod calls;
 mod contexts;
+pub(in crate::source) mod edits;
 mod hook_answer;
 mod hook_records;
 mod hooks;
@@ -26,6 +27,7 @@ mod tests;
 
 use super::emit::Emitter;
 use super::{Input, Probe, Source, growing};
+pub use ids::FORMAT;
 use line::Entry;
 
 /// Transcripts of Claude Code.

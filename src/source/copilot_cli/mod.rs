@@ -3,6 +3,7 @@
 
 mod agents;
 mod calls;
+pub(in crate::source) mod edits;
 mod events;
 mod hooks;
 mod limits;
