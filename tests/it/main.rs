@@ -10,6 +10,8 @@ mod damage;
 mod demo;
 mod failure_corpus;
 mod hand;
+#[cfg(target_os = "linux")]
+mod harvest;
 mod input;
 #[cfg(unix)]
 mod links;
