@@ -83,6 +83,8 @@ pub enum Change {
     /// Blocks of lines by others, each behind the one before it.
     Blocks(Vec<(String, String)>),
     Delete,
+    /// None: the log shows the file as it is (`before`).
+    Nothing,
     /// To another path.
     Move(String),
 }

@@ -21,7 +21,7 @@ use crate::model::vocabulary::{About, ExposureBasis, FingerprintBasis, Mode, Pur
 
 /// Name of the file, in the folder `.mechanic`.
 pub const FILE_NAME: &str = "gate-runs.jsonl";
-const FORMAT: &str = "mechanic-record";
+pub const FORMAT: &str = "mechanic-record";
 const SCHEMA_VERSION: i64 = 1;
 
 /// One line of the file: one gate run.

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use super::records::{self, short};
+use super::stimuli::{self, Gathered};
 use super::{Found, Place, session};
 use crate::cli::explain::evidence::Evidence;
 use crate::cli::fresh;
@@ -14,28 +15,28 @@ use crate::model::gate_runs::{Finding, GateRun};
 use crate::model::sessions::Context;
 use crate::model::sources::Source;
 use crate::model::vocabulary::{Encounter, MissBasis};
-use crate::replay::harvest::{self, Base, Case, Saw};
+use crate::replay::harvest::{self, Base, Case, Saw, Seen, SetOf};
 use crate::replay::words::Severity;
-use crate::source::edits::{self, Session};
+use crate::source::edits::{self, Act, Change, Session};
 use crate::source::quote::real_path;
 use crate::source::{Input, edges};
 
 /// The lake, and the logs read so far.
 pub struct Opened {
-    pub evidence: Evidence,
+    evidence: Evidence,
     /// Sources by native run key: a session and its sub-agents.
     sources_of: HashMap<String, BTreeSet<String>>,
     read: RefCell<BTreeMap<String, Result<Rc<Session>, String>>>,
 }
 
 impl Opened {
-    pub fn open(lake: &Path) -> anyhow::Result<Opened> {
+    pub fn open(lake: &Path) -> anyhow::Result<Option<Opened>> {
         let snapshot = fresh::open(lake)?.lake.snapshot()?;
         let mut sources_of: HashMap<String, BTreeSet<String>> = HashMap::new();
         for context in snapshot.read::<Context>()? {
             sources_of.entry(context.native_run_key).or_default().insert(context.source_id);
         }
-        Ok(Opened { evidence: Evidence::load(&snapshot)?, sources_of, read: RefCell::default() })
+        Ok(Some(Opened { evidence: Evidence::load(&snapshot)?, sources_of, read: RefCell::default() }))
     }
 
     pub fn ids(&self) -> Vec<String> {
@@ -136,7 +137,7 @@ impl Opened {
     }
 
     /// What the log says, read at this moment. `None`: its format keeps no edits.
-    pub fn session(&self, source: &Source) -> Result<Option<Rc<Session>>, String> {
+    fn session(&self, source: &Source) -> Result<Option<Rc<Session>>, String> {
         let Some(format) = source.format.as_deref().filter(|f| edits::knows(f)) else { return Ok(None) };
         let mut read = self.read.borrow_mut();
         let told = read.entry(source.source_id.clone()).or_insert_with(|| {
@@ -152,5 +153,34 @@ impl Opened {
             Ok(Rc::new(session.unwrap_or_default()))
         });
         told.clone().map(Some)
+    }
+
+    /// What a gate saw in sessions: the command or the edit that each of its runs guarded. `but_recorded`: without those of
+    /// `mechanic record`.
+    pub fn gather(&self, gate: &str, place: &Place, but_recorded: bool, all: &mut Gathered) {
+        for run in self.evidence.gate_runs.iter().filter(|r| r.gate_id == gate) {
+            let Some(source) = self.evidence.sources.get(&run.source_id) else { continue };
+            if but_recorded && source.format.as_deref() == Some(crate::source::recorded::FORMAT) {
+                continue;
+            }
+            all.runs += 1;
+            let session = self.session(source).ok().flatten();
+            let step = session.as_ref().and_then(|s| s.steps.iter().find(|s| Some(&s.tool_call_id) == run.tool_call_id.as_ref()));
+            let (verdict, at) = (stimuli::word(run.verdict), run.ended_at.or(run.started_at));
+            match step.map(|s| &s.act) {
+                Some(Act::Shell(text)) => all.seen.push(Seen { what: SetOf::Command(text.clone()), verdict, at }),
+                Some(Act::Edits(edits)) if edits.iter().any(|e| e.change != Change::Nothing) => {
+                    let roots: Vec<String> = place.root.iter().chain(session.as_ref().and_then(|s| s.cwd.as_ref())).cloned().collect();
+                    let cwd = step.and_then(|s| s.cwd.as_deref());
+                    for edit in edits {
+                        match (harvest::whole_after(edit), harvest::below(&edit.path, cwd, &roots)) {
+                            (Some(text), Ok(path)) => all.seen.push(Seen { what: SetOf::File { path, text }, verdict, at }),
+                            _ => all.in_part += 1,
+                        }
+                    }
+                }
+                _ => all.unknown += 1,
+            }
+        }
     }
 }

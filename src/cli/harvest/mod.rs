@@ -1,6 +1,6 @@
 //! Owns `mechanic harvest`: its arguments, one call, what is printed.
 
-#[cfg(feature = "audit")]
+#[cfg_attr(not(feature = "audit"), path = "no_lake.rs")]
 mod lake;
 mod records;
 #[cfg(feature = "audit")]
@@ -13,7 +13,7 @@ use std::process::ExitCode;
 
 use super::{Usage, prefix, print};
 use crate::model::time::Ts;
-use crate::replay::harvest::{self, Budget, Case, Harvester, Options};
+use crate::replay::harvest::{self, Base, Budget, Case, Harvester, Options, Saw};
 use crate::replay::{Failed, Wrong, duration};
 use crate::source::cut_home;
 use records::Records;
@@ -53,7 +53,7 @@ pub struct Args {
     #[arg(long, overrides_with = "no_minimise")]
     minimise: bool,
     /// Keep the whole tree.
-    #[arg(long)]
+    #[arg(long, overrides_with = "minimise")]
     no_minimise: bool,
     /// Keep secrets, addresses and home directories in the files of the tree.
     #[arg(long)]
@@ -89,6 +89,13 @@ struct Place {
     root: Option<String>,
 }
 
+/// Where failures are recorded.
+struct Sources {
+    place: Place,
+    records: Option<Records>,
+    lake: Option<lake::Opened>,
+}
+
 /// Something that may be harvested.
 struct Found {
     id: String,
@@ -101,23 +108,20 @@ struct Found {
 pub fn run(lake: &Path, args: &Args) -> anyhow::Result<ExitCode> {
     let place = place(args)?;
     let records = records(args, &place)?;
-    let has_lake = cfg!(feature = "audit") && lake.exists();
-    if !has_lake && records.is_none() {
+    let opened = if lake.exists() { lake::Opened::open(lake)? } else { None };
+    if opened.is_none() && records.is_none() {
         return Err(Usage(no_source(lake)).into());
     }
+    let sources = Sources { place, records, lake: opened };
     if let Some(gate) = &args.stimuli {
-        return stimuli::run(lake, has_lake, args, gate, &place, records.as_ref());
+        return stimuli::run(&sources, args, gate);
     }
     if args.problems.is_empty() && !args.all {
-        let found = every(lake, has_lake, &place, records.as_ref())?;
-        print(&show::list(&found, records.as_ref()))?;
+        print(&show::list(&every(&sources), sources.records.as_ref()))?;
         return Ok(ExitCode::SUCCESS);
     }
     let harvester = Harvester::new(options(args)?).map_err(failed)?;
-    let found = match args.all {
-        true => every(lake, has_lake, &place, records.as_ref())?,
-        false => asked(lake, has_lake, &place, records.as_ref(), &args.problems)?,
-    };
+    let found = if args.all { every(&sources) } else { asked(&sources, &args.problems)? };
     let mut bad = false;
     for one in &found {
         let drafted = match &one.case {
@@ -180,7 +184,7 @@ fn options(args: &Args) -> anyhow::Result<Options> {
         out: args.out.clone(),
         validators,
         validator: args.validator.clone(),
-        minimise: !args.no_minimise,
+        minimise: args.minimise || !args.no_minimise,
         redact: !args.no_redact,
         budget: Budget { trials: args.trials, time: duration(&args.time).map_err(|e| Usage(format!("--time: {e}")))? },
         largest: args.largest << 20,
@@ -199,55 +203,44 @@ fn usage(wrong: Wrong) -> anyhow::Error {
 }
 
 /// Everything there is, recorded gate runs first.
-fn every(lake: &Path, has_lake: bool, place: &Place, records: Option<&Records>) -> anyhow::Result<Vec<Found>> {
-    let mut found: Vec<Found> = records.map_or_else(Vec::new, |r| r.failures().map(|row| r.found(row, place)).collect());
-    if has_lake {
-        found.extend(in_lake(lake, place, None)?);
-    }
-    Ok(found)
+fn every(sources: &Sources) -> Vec<Found> {
+    let in_lake = sources.lake.as_ref().map_or_else(Vec::new, |l| l.found(&sources.place, None));
+    let told = |reference: &str| in_lake.iter().any(|f| f.reference() == Some(reference));
+    let rows = sources.records.iter().flat_map(Records::failures);
+    // Of a gate run that the lake has as a problem, the problem tells more.
+    let rows = rows.filter(|row| row.tree_ref.as_deref().is_none_or(|r| !told(r)));
+    let mut found: Vec<Found> = rows.filter_map(|row| Some(sources.records.as_ref()?.found(row, &sources.place))).collect();
+    found.extend(in_lake);
+    found
 }
 
 /// Those that are asked for, each by a unique beginning.
-fn asked(lake: &Path, has_lake: bool, place: &Place, records: Option<&Records>, given: &[String]) -> anyhow::Result<Vec<Found>> {
-    let mut ids: Vec<String> = records.map_or_else(Vec::new, |r| r.failures().map(|row| row.id.clone()).collect());
-    let recorded = ids.len();
-    if has_lake {
-        ids.extend(lake_ids(lake)?);
-    }
-    let mut of_records = Vec::new();
+fn asked(sources: &Sources, given: &[String]) -> Result<Vec<Found>, Usage> {
+    let rows = || sources.records.iter().flat_map(Records::failures);
+    let recorded: Vec<String> = rows().map(|row| row.id.clone()).collect();
+    let problems = sources.lake.as_ref().map_or_else(Vec::new, lake::Opened::ids);
+    let mut found = Vec::new();
     let mut of_lake = Vec::new();
     for one in given {
-        let list = "`mechanic harvest` lists what can be harvested";
-        let id = prefix::resolve("problem", one, ids.iter().map(String::as_str), list)?;
-        let is_record = ids.iter().take(recorded).any(|r| r == id);
-        if is_record { of_records.push(id.to_owned()) } else { of_lake.push(id.to_owned()) }
+        let ids = recorded.iter().chain(&problems).map(String::as_str);
+        let id = prefix::resolve("problem", one, ids, "`mechanic harvest` lists what can be harvested")?;
+        match (&sources.records, rows().find(|row| row.id == id)) {
+            (Some(records), Some(row)) => found.push(records.found(row, &sources.place)),
+            _ => of_lake.push(id.to_owned()),
+        }
     }
-    let mut found = Vec::new();
-    if let Some(records) = records {
-        found.extend(records.failures().filter(|row| of_records.contains(&row.id)).map(|row| records.found(row, place)));
-    }
-    if !of_lake.is_empty() {
-        found.extend(in_lake(lake, place, Some(&of_lake))?);
+    if let Some(lake) = sources.lake.as_ref().filter(|_| !of_lake.is_empty()) {
+        found.extend(lake.found(&sources.place, Some(&of_lake)));
     }
     Ok(found)
 }
 
-#[cfg(feature = "audit")]
-fn in_lake(lake: &Path, place: &Place, only: Option<&[String]>) -> anyhow::Result<Vec<Found>> {
-    Ok(lake::Opened::open(lake)?.found(place, only))
-}
-
-#[cfg(not(feature = "audit"))]
-fn in_lake(_: &Path, _: &Place, _: Option<&[String]>) -> anyhow::Result<Vec<Found>> {
-    Ok(Vec::new())
-}
-
-#[cfg(feature = "audit")]
-fn lake_ids(lake: &Path) -> anyhow::Result<Vec<String>> {
-    Ok(lake::Opened::open(lake)?.ids())
-}
-
-#[cfg(not(feature = "audit"))]
-fn lake_ids(_: &Path) -> anyhow::Result<Vec<String>> {
-    Ok(Vec::new())
+impl Found {
+    /// The private reference it is rebuilt from.
+    fn reference(&self) -> Option<&str> {
+        match &self.case.as_ref().ok()?.saw {
+            Saw::Tree { base: Base::Recorded { reference, .. }, .. } => Some(reference),
+            _ => None,
+        }
+    }
 }

@@ -61,7 +61,7 @@ pub fn told(run: &GateRun, session: &Session, others: &[&Session], place: &Place
         gaps.push("the last edit was refused; it is made as if it had been let through, for that is what the gate judged".to_owned());
     }
     counts.tell(&mut gaps);
-    if matches!(base, Base::LogAlone) && edits.is_empty() {
+    if matches!(base, Base::LogAlone) && edits.iter().all(|p| p.edit.change == Change::Nothing) {
         return Err(format!("the session made no edits before it, and {}", gaps.first().map_or("its commit is not known", String::as_str)));
     }
     Ok(Told { saw: Saw::Tree { base, edits }, command, gaps })
@@ -186,21 +186,80 @@ impl Counts {
     }
 }
 
-/// A file as an edit leaves it, where the log tells all of it.
-pub fn whole_after(edit: &Edit) -> Option<String> {
-    match (&edit.change, &edit.before) {
-        (Change::Write(text), _) => Some(text.clone()),
-        (Change::Replace(list), Some(Some(before))) => list.iter().try_fold(before.clone(), |text, one| match one.all {
-            true => Some(text.replace(&one.old, &one.new)),
-            false => text.contains(&one.old).then(|| text.replacen(&one.old, &one.new, 1)),
-        }),
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn step(id: &str, line: i64, at: i64, act: Act) -> Step {
+        Step { tool_call_id: id.into(), line, ended_line: Some(line + 1), at: Some(Ts(at)), cwd: None, outcome: Outcome::Done, act }
+    }
+
+    fn write(path: &str) -> Act {
+        Act::Edits(vec![Edit { path: path.into(), change: Change::Write("x".into()), before: None }])
+    }
+
+    fn paths(saw: &Saw) -> Vec<&str> {
+        match saw {
+            Saw::Tree { edits, .. } => edits.iter().map(|p| p.edit.path.as_str()).collect(),
+            Saw::Command(text) => vec![text],
+        }
+    }
+
+    #[test]
+    fn what_sub_agents_did_before_the_failure_counts_each_thing_once_and_in_its_order() {
+        let own = Session {
+            cwd: Some("/w".into()),
+            steps: vec![step("a", 1, 10, write("a")), step("c", 3, 30, write("c"))],
+            ..Session::default()
+        };
+        let agent = Session {
+            steps: vec![step("b", 1, 20, write("b")), step("c", 2, 30, write("c")), step("late", 9, 90, write("late"))],
+            ..Session::default()
+        };
+        let mut run = gate_run();
+        run.started_at = Some(Ts(50));
+        let nowhere = Place { repo: None, named: false, root: None };
+        let told = told(&run, &own, &[&agent], &nowhere).unwrap();
+        assert_eq!(paths(&told.saw), ["a", "b", "c"]);
+        assert!(told.gaps[0].contains("name its repository with --repo DIR"), "{:?}", told.gaps);
+    }
+
+    #[test]
+    fn a_call_is_part_of_what_a_gate_saw_after_it_and_is_what_a_gate_judged_before_it() {
+        let shell = Act::Shell("git push --force".into());
+        let session = Session {
+            cwd: Some("/w".into()),
+            steps: vec![step("a", 1, 10, write("a")), step("b", 3, 30, write("b")), step("s", 30, 60, shell)],
+            ..Session::default()
+        };
+        let nowhere = Place { repo: None, named: false, root: None };
+        let saw = |phase: Option<Phase>, id: &str| {
+            let mut run = gate_run();
+            // The call's result stands behind the gate's line.
+            (run.phase, run.tool_call_id, run.source_line) = (phase, Some(id.into()), 3);
+            paths(&told(&run, &session, &[], &nowhere).unwrap().saw).join(" ")
+        };
+        assert_eq!(saw(Some(Phase::After), "b"), "a b");
+        assert_eq!(saw(Some(Phase::Before), "b"), "a b", "as if it had been let through");
+        assert_eq!(saw(Some(Phase::Before), "s"), "git push --force");
+        assert_eq!(saw(None, "s"), "a", "the call is the gate itself");
+    }
+
+    fn gate_run() -> GateRun {
+        let line = serde_json::json!({
+            "schema_version": 1, "id": "0".repeat(32), "gate": "g", "rule": null, "run": "session:s", "unit": null,
+            "started_at": "2026-02-03T10:00:00Z", "ended_at": "2026-02-03T10:00:00Z", "duration_ms": 0, "exit_status": 1, "signal": null,
+            "verdict": "fail", "enforcement": "block", "program": "p", "command_hash": "0".repeat(32), "head_sha": null, "tree_ref": null,
+            "stimulus": null,
+        });
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(crate::source::recorded::FILE_NAME);
+        std::fs::write(&path, format!("{line}\n")).unwrap();
+        let mut sink = crate::source::emit::Collect::default();
+        let input = crate::source::Input::new(&path).unwrap();
+        crate::source::read_file(&crate::source::recorded::RecordedRuns, &input, &mut sink).unwrap();
+        GateRun { source_line: 20, ..sink.0.gate_runs.remove(0) }
+    }
 
     #[test]
     fn a_repository_that_only_a_log_names_is_not_read() {

@@ -6,6 +6,7 @@ use super::Found;
 use super::records::{Records, short, shown};
 use crate::plain::{cut, escape};
 use crate::replay::harvest::{Base, Case, DraftOutcome, Drafted, Saw};
+use crate::source::edits::Change;
 
 /// What can be harvested from what, then why the rest cannot.
 pub fn list(found: &[Found], records: Option<&Records>) -> String {
@@ -38,7 +39,7 @@ pub fn list(found: &[Found], records: Option<&Records>) -> String {
 
 fn head(one: &Found) -> String {
     let at = one.at.map_or("time unknown".to_owned(), |t| t.to_string());
-    format!("{}  {:<20.20}  {}", short(&one.id), at, cut(&escape(&one.gate), 50))
+    format!("{}  {:<19.19}  {}", short(&one.id), at, cut(&escape(&one.gate), 50))
 }
 
 /// What a case can be rebuilt from, in one line.
@@ -46,12 +47,13 @@ fn from(case: &Case) -> String {
     let text = match &case.saw {
         Saw::Command(_) => "the command it judged".to_owned(),
         Saw::Tree { base, edits } => {
+            let edits = edits.iter().filter(|p| p.edit.change != Change::Nothing).count();
             let base = match base {
                 Base::Recorded { .. } => "the recorded tree".to_owned(),
                 Base::Commit { sha, .. } => format!("commit {}", short(sha)),
                 Base::LogAlone => "the log alone".to_owned(),
             };
-            if edits.is_empty() { base } else { format!("{base} and {} edits", edits.len()) }
+            if edits == 0 { base } else { format!("{base} and {edits} edits") }
         }
     };
     match case.gaps.len() {

@@ -1,10 +1,9 @@
 //! Owns `harvest --stimuli`: all that a gate really saw, from records and from the logs behind the lake.
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use super::records::{self, Records};
-use super::{Args, Place, print, usage};
+use super::{Args, Place, Sources, print, usage};
 use crate::cli::Usage;
 use crate::model::time::Ts;
 use crate::model::vocabulary::Verdict;
@@ -31,13 +30,14 @@ pub fn word(verdict: Verdict) -> &'static str {
     }
 }
 
-pub fn run(lake: &Path, has_lake: bool, args: &Args, gate: &str, place: &Place, records: Option<&Records>) -> anyhow::Result<ExitCode> {
+pub fn run(sources: &Sources, args: &Args, gate: &str) -> anyhow::Result<ExitCode> {
     let mut all = Gathered::default();
-    if let Some(records) = records {
-        recorded(records, gate, place, &mut all);
+    if let Some(records) = &sources.records {
+        recorded(records, gate, &sources.place, &mut all);
     }
-    if has_lake {
-        in_lake(lake, gate, place, records, &mut all)?;
+    if let Some(lake) = &sources.lake {
+        // Gate runs that `mechanic record` kept are counted from its own file.
+        lake.gather(gate, &sources.place, sources.records.is_some(), &mut all);
     }
     if all.runs == 0 {
         return Err(Usage(format!("no gate run of `{}` is recorded: `mechanic explain gate` lists the gates", escape(gate))).into());
@@ -89,43 +89,4 @@ fn recorded(records: &Records, gate: &str, place: &Place, all: &mut Gathered) {
             None => all.unknown += 1,
         }
     }
-}
-
-#[cfg(not(feature = "audit"))]
-fn in_lake(_: &Path, _: &str, _: &Place, _: Option<&Records>, _: &mut Gathered) -> anyhow::Result<()> {
-    Ok(())
-}
-
-/// Gate runs of sessions: the command or the edit that each guarded. Those that `mechanic record` kept are counted from its file.
-#[cfg(feature = "audit")]
-fn in_lake(lake: &Path, gate: &str, place: &Place, records: Option<&Records>, all: &mut Gathered) -> anyhow::Result<()> {
-    use super::session::whole_after;
-    use crate::source::edits::Act;
-
-    let opened = super::lake::Opened::open(lake)?;
-    for run in opened.evidence.gate_runs.iter().filter(|r| r.gate_id == gate) {
-        let Some(source) = opened.evidence.sources.get(&run.source_id) else { continue };
-        if source.format.as_deref() == Some("mechanic-record") && records.is_some() {
-            continue;
-        }
-        all.runs += 1;
-        let session = opened.session(source).ok().flatten();
-        let step = session.as_ref().and_then(|s| s.steps.iter().find(|s| Some(&s.tool_call_id) == run.tool_call_id.as_ref()));
-        let (verdict, at) = (word(run.verdict), run.ended_at.or(run.started_at));
-        match step.map(|s| &s.act) {
-            Some(Act::Shell(text)) => all.seen.push(Seen { what: SetOf::Command(text.clone()), verdict, at }),
-            Some(Act::Edits(edits)) => {
-                let roots: Vec<String> = place.root.iter().chain(session.as_ref().and_then(|s| s.cwd.as_ref())).cloned().collect();
-                let cwd = step.and_then(|s| s.cwd.as_deref());
-                for edit in edits {
-                    match (whole_after(edit), crate::replay::harvest::below(&edit.path, cwd, &roots)) {
-                        (Some(text), Ok(path)) => all.seen.push(Seen { what: SetOf::File { path, text }, verdict, at }),
-                        _ => all.in_part += 1,
-                    }
-                }
-            }
-            _ => all.unknown += 1,
-        }
-    }
-    Ok(())
 }

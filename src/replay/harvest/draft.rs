@@ -19,6 +19,7 @@ use crate::replay::stimulus::{Content, Item, Prepared};
 use crate::replay::validator::Validators;
 use crate::replay::words::{Classification, Outcome as Cell, Provenance, Severity, StimulusKind};
 use crate::replay::wrong::{Result, Wrong};
+use crate::source::edits::Change;
 use crate::source::redact::redact;
 
 /// More files than this are no fixture.
@@ -69,7 +70,8 @@ pub fn make(harvester: &Harvester, case: &Case) -> Result<Drafted> {
         Saw::Tree { base, edits } => {
             let rebuilt = rebuild::rebuild(base, edits).map_err(Wrong::one)?;
             built.push(told_base(base));
-            told_rebuilt(&rebuilt, edits.len(), &mut built, &mut gaps);
+            let planned = edits.iter().filter(|p| p.edit.change != Change::Nothing).count();
+            told_rebuilt(&rebuilt, planned, &mut built, &mut gaps);
             if rebuilt.tree.is_empty() {
                 return Err(Wrong::one(format!("nothing of what the gate saw can be rebuilt: {}", gaps.join("; "))));
             }
@@ -94,10 +96,10 @@ pub fn make(harvester: &Harvester, case: &Case) -> Result<Drafted> {
             (Stimulus::Command(clean), verified, false)
         }
     };
-    built.extend(verified.lines.iter().cloned());
     let is_verified = verified.by.is_some();
     let text = fixture_text(case, &id, &stimulus, &built, &gaps, &verified, partial)?;
     write(&harvester.options.out, &id, &text, &stimulus)?;
+    built.extend(verified.lines);
     if let Some(command) = &case.command {
         built.extend(keep_command(&harvester.options.out, &id, case, command)?);
     }
@@ -383,7 +385,7 @@ fn fixture_text(
         id,
         title: clean(&format!("{} failed: {what}", case.gate), 160),
         origin: clean(&case.origin, 400),
-        happened: happened(case, built, gaps),
+        happened: happened(case, built, &verified.lines, gaps),
         failure_mode: case.failure_mode.as_deref().map_or_else(|| "unclassified".to_owned(), word),
         failure_class: case.failure_class.as_deref().map(word),
         severity: case.severity.unwrap_or(Severity::Minor),
@@ -402,7 +404,7 @@ fn fixture_text(
     toml::to_string_pretty(&written).map_err(|e| Wrong::one(format!("the draft cannot be written: {e}")))
 }
 
-fn happened(case: &Case, built: &[String], gaps: &[String]) -> String {
+fn happened(case: &Case, built: &[String], checked: &[String], gaps: &[String]) -> String {
     let mut lines = vec!["A draft: read it, say in your own words what went wrong, then move it into the corpus and lock it.".to_owned()];
     let at = case.at.map_or(String::new(), |t| format!(" at {t}"));
     let status = case.exit_status.map_or(String::new(), |s| format!(" with exit status {s}"));
@@ -413,6 +415,7 @@ fn happened(case: &Case, built: &[String], gaps: &[String]) -> String {
         }
     }
     lines.extend(built.iter().map(|l| format!("Built from: {}", clean(l, 400))));
+    lines.extend(checked.iter().map(|l| format!("Checked: {}", clean(l, 400))));
     lines.extend(gaps.iter().map(|l| format!("Gap: {}", clean(l, 400))));
     lines.join("\n") + "\n"
 }

@@ -19,6 +19,7 @@ mod trial;
 pub use case::{Base, Case, Planned, Saw};
 pub use draft::{Drafted, Outcome as DraftOutcome};
 pub use paths::below;
+pub use rebuild::whole_after;
 pub use repository::{commit_at, exists, is_same, stated, top};
 pub use shrink::Budget;
 pub use stimuli::{Seen, SetOf, Written, write as write_stimuli};

@@ -1,5 +1,8 @@
 //! Owns the way from a path that a log names to a path of the tree: below the repository, or refused.
 
+/// A longer path is none that a system takes.
+const LONGEST: usize = 1_000;
+
 /// Why an edit is not made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refused {
@@ -12,7 +15,7 @@ pub enum Refused {
 /// The path below the repository. `roots` are the ways in which the log may call its top.
 pub fn below(path: &str, cwd: Option<&str>, roots: &[String]) -> Result<String, Refused> {
     let path = plain(path);
-    if path.is_empty() || path.contains('\0') {
+    if path.is_empty() || path.len() > LONGEST || path.chars().any(char::is_control) {
         return Err(Refused::Unsafe);
     }
     let full = match (is_absolute(&path), cwd) {
@@ -39,7 +42,7 @@ pub fn below(path: &str, cwd: Option<&str>, roots: &[String]) -> Result<String, 
     if parts.is_empty() {
         return Err(Refused::Outside);
     }
-    if parts.iter().any(|p| p.eq_ignore_ascii_case(".git")) {
+    if parts.iter().any(|p| p.eq_ignore_ascii_case(".git") || p.len() > 255) {
         return Err(Refused::Unsafe);
     }
     Ok(parts.join("/"))
@@ -70,7 +73,7 @@ mod tests {
         for outside in ["/etc/passwd", "/w/shopping/a", "/w/shop", "~/x", "/w/shop/."] {
             assert_eq!(of(outside), Err(Refused::Outside), "{outside}");
         }
-        for bad in ["", "../a", "/w/shop/../x", "a\0b", ".git/hooks/pre-commit", "/w/shop/.GIT/config"] {
+        for bad in ["", "../a", "/w/shop/../x", "a\0b", "a\nb", ".git/hooks/pre-commit", "/w/shop/.GIT/config"] {
             assert_eq!(of(bad), Err(Refused::Unsafe), "{bad}");
         }
     }

@@ -11,6 +11,7 @@ use crate::source::edits::{Change, Edit, Replace};
 
 /// A file that an edit would make longer is refused.
 const LARGEST: usize = 16 << 20;
+const TOO_LONG: &str = "longer than a file of a fixture may be";
 /// Edits that are named one by one.
 const NAMED: usize = 20;
 
@@ -73,14 +74,15 @@ pub fn rebuild(base: &Base, edits: &[Planned]) -> Result<Rebuilt, String> {
         // A file that the commit does not have was not committed.
         let is_missing = !out.tree.contains_key(&path) && matches!(planned.edit.change, Change::Write(_));
         if is_older && !is_missing {
-            out.older += 1;
+            out.older += usize::from(planned.edit.change != Change::Nothing);
             continue;
         }
-        if goes_through_link(&out.tree, &path) {
+        if cannot_stand(&out.tree, &path) {
             out.refused += 1;
             continue;
         }
         match one(&mut out, &path, planned) {
+            Ok(()) if planned.edit.change == Change::Nothing => {}
             Ok(()) => out.applied += 1,
             Err(Why::Refused) => out.refused += 1,
             Err(Why::Fails(why)) => out.failed.push(format!("{path}: {why}")),
@@ -121,11 +123,12 @@ fn one(out: &mut Rebuilt, path: &str, planned: &Planned) -> Result<(), Why> {
     }
     let held = held_text(&out.tree, path);
     let now = match change {
+        Change::Nothing => return Ok(()),
         Change::Write(text) => text.clone(),
         Change::Delete => return out.tree.remove(path).map(|_| ()).ok_or_else(|| "to be deleted, but it is not there".into()),
         Change::Move(to) => {
             let to = paths::below(to, planned.cwd.as_deref(), &planned.roots).map_err(|_| Why::Refused)?;
-            if goes_through_link(&out.tree, &to) {
+            if cannot_stand(&out.tree, &to) {
                 return Err(Why::Refused);
             }
             let file = out.tree.remove(path).ok_or("to be moved, but it is not there")?;
@@ -139,9 +142,6 @@ fn one(out: &mut Rebuilt, path: &str, planned: &Planned) -> Result<(), Why> {
         },
         Change::Blocks(blocks) => in_blocks(held.as_deref().ok_or_else(|| missing(&out.tree, path))?, blocks)?,
     };
-    if now.len() > LARGEST {
-        return Err("longer than a file of a fixture may be".into());
-    }
     let executable = out.tree.get(path).is_some_and(|f| f.executable);
     out.tree.insert(path.to_owned(), File { executable, ..File::text(&now) });
     Ok(())
@@ -159,9 +159,23 @@ fn unix(text: &str) -> String {
     text.replace("\r\n", "\n")
 }
 
-/// The path itself, or a folder on its way, is a link or a plain file.
-fn goes_through_link(tree: &Tree, path: &str) -> bool {
+/// A file as an edit leaves it, where the log tells all of it.
+pub fn whole_after(edit: &Edit) -> Option<String> {
+    match (&edit.change, &edit.before) {
+        (Change::Write(text), _) => Some(text.clone()),
+        (Change::Replace(list), Some(Some(before))) => replaced(before, list).ok(),
+        (Change::Blocks(blocks), Some(Some(before))) => in_blocks(before, blocks).ok(),
+        _ => None,
+    }
+}
+
+/// The path itself, or a folder on its way, is a link; a folder on its way is a file; or it is a folder.
+fn cannot_stand(tree: &Tree, path: &str) -> bool {
     if matches!(tree.get(path), Some(File { content: Held::Link(_), .. })) {
+        return true;
+    }
+    let below = format!("{path}/");
+    if tree.range(below.clone()..).next().is_some_and(|(next, _)| next.starts_with(&below)) {
         return true;
     }
     path.match_indices('/').any(|(at, _)| path.get(..at).is_some_and(|folder| tree.contains_key(folder)))
@@ -185,11 +199,16 @@ fn once(text: &str, Replace { old, new, all }: &Replace) -> Result<String, Why> 
         return Err("an empty text is to be replaced in a file that is there".into());
     }
     match text.matches(old.as_str()).take(2).count() {
-        0 => Err("the text to be replaced does not stand there".into()),
-        2 if !all => Err("the text to be replaced stands there more than once".into()),
-        _ if *all => Ok(text.replace(old.as_str(), new)),
-        _ => Ok(text.replacen(old.as_str(), new, 1)),
+        0 => return Err("the text to be replaced does not stand there".into()),
+        2 if !all => return Err("the text to be replaced stands there more than once".into()),
+        _ => {}
     }
+    // Told before it is made: a few letters replaced everywhere by a long text are more than a machine holds.
+    let n = if *all { text.matches(old.as_str()).count() } else { 1 };
+    if new.len().saturating_mul(n).saturating_add(text.len()) > LARGEST {
+        return Err(TOO_LONG.into());
+    }
+    Ok(text.replacen(old.as_str(), new, n))
 }
 
 fn in_blocks(held: &str, blocks: &[(String, String)]) -> Result<String, Why> {
@@ -205,6 +224,9 @@ fn in_blocks(held: &str, blocks: &[(String, String)]) -> Result<String, Why> {
             .map(|at| (at, old.as_str(), new.as_str()))
             .or_else(|| find(bare).filter(|at| at + bare.len() == text.len()).map(|at| (at, bare, new.strip_suffix('\n').unwrap_or(new))));
         let (at, old, new) = found.ok_or("a block of lines does not stand there")?;
+        if text.len() + new.len() > LARGEST {
+            return Err(TOO_LONG.into());
+        }
         text.replace_range(at..at + old.len(), new);
         from = at + new.len();
     }
@@ -269,7 +291,10 @@ mod tests {
     fn what_leaves_the_repository_or_goes_through_a_link_is_refused_and_counted() {
         let mut out = Rebuilt::default();
         out.tree.insert("link".into(), File { executable: false, content: Held::Link("a".into()) });
-        assert!(goes_through_link(&out.tree, "link") && goes_through_link(&out.tree, "link/x") && !goes_through_link(&out.tree, "linker"));
+        out.tree.insert("src/a".into(), File::text("x"));
+        for (path, cannot) in [("link", true), ("link/x", true), ("linker", false), ("src", true), ("src/a", false), ("src/a/b", true)] {
+            assert_eq!(cannot_stand(&out.tree, path), cannot, "{path}");
+        }
         let edits = [
             planned("/etc/passwd", Change::Write("x".into())),
             planned("/w/../etc/passwd", Change::Write("x".into())),
@@ -290,6 +315,23 @@ mod tests {
         let out = rebuild(&Base::LogAlone, &[planned("/w/a", Change::Write("x\n".into())), second]).unwrap();
         assert_eq!(text(&out, "a").unwrap(), "r\n");
         assert_eq!(out.from_log.iter().collect::<Vec<_>>(), ["a"]);
+    }
+
+    #[test]
+    fn a_file_the_log_shows_is_known_from_then_on_and_is_no_edit() {
+        let mut seen = planned("/w/a", Change::Nothing);
+        seen.edit.before = Some(Some("one\n".into()));
+        let out = rebuild(&Base::LogAlone, &[seen, planned("/w/a", replace("one", "two"))]).unwrap();
+        assert_eq!((text(&out, "a").as_deref(), out.applied), (Some("two\n"), 1));
+    }
+
+    #[test]
+    fn an_edit_that_would_fill_the_memory_is_not_made() {
+        let all = Change::Replace(vec![Replace { old: "a".into(), new: "b".repeat(1 << 20), all: true }]);
+        let edits = [planned("/w/a", Change::Write("a".repeat(1 << 20))), planned("/w/a", all)];
+        let out = rebuild(&Base::LogAlone, &edits).unwrap();
+        assert_eq!((out.applied, out.failed.len()), (1, 1));
+        assert!(out.failed[0].contains("longer than a file"), "{}", out.failed[0]);
     }
 
     #[test]

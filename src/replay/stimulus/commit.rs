@@ -7,6 +7,8 @@ use std::process::{Command, Stdio};
 use super::super::place::{inside, stays_inside};
 use super::{Content, Item};
 
+const SUBMODULE: &str = "is a submodule: its files are not in the commit";
+
 /// Largest tree that is read, in bytes.
 const LARGEST: u64 = 1 << 30;
 
@@ -35,7 +37,11 @@ pub fn output(mut command: Command) -> Result<Vec<u8>, String> {
 
 /// The files of a commit, or of a folder in it (`<commit>:<folder>`), as they are stored.
 pub fn tree(repository: &Path, treeish: &str) -> Result<Vec<Item>, String> {
-    tree_with(repository, treeish, &mut |path, why| Err(format!("{} {why}", crate::plain::escape(path))))
+    tree_with(repository, treeish, &mut |path, why| match why {
+        // Its files are not in this commit.
+        SUBMODULE => Ok(()),
+        why => Err(format!("{} {why}", crate::plain::escape(path))),
+    })
 }
 
 /// The same, with `refuse` deciding what becomes of a file that cannot be taken: an error ends the reading, else it is left out.
@@ -52,7 +58,7 @@ pub fn tree_with(repository: &Path, treeish: &str, refuse: &mut dyn FnMut(&str, 
         let words: Vec<&str> = meta.split_whitespace().collect();
         let [mode, kind, object, size] = words[..] else { return Err("git ls-tree said something unknown".to_owned()) };
         if kind != "blob" {
-            // A submodule: its files are not in this commit.
+            refuse(path, SUBMODULE)?;
             continue;
         }
         inside(Path::new(""), path)?;

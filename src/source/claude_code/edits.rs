@@ -28,7 +28,8 @@ pub fn read(input: &Input) -> anyhow::Result<Session> {
     let mut reader = Reader::default();
     salvage::read_records(open::open(input)?, &mut out, line::is_line, |record, _| reader.record(record))?;
     let Reader { mut session, open, .. } = reader;
-    session.steps.extend(open.into_values());
+    let reads = |s: &Step| matches!(&s.act, Act::Edits(edits) if edits.iter().all(|e| e.change == Change::Nothing));
+    session.steps.extend(open.into_values().filter(|s| !reads(s)));
     Ok(session)
 }
 
@@ -125,9 +126,12 @@ impl Reader {
         if let (Outcome::Done, Some(info), Act::Edits(edits)) = (step.outcome, info, &mut step.act)
             && let [edit] = edits.as_mut_slice()
         {
-            confirm(edit, info);
+            if edit.change == Change::Nothing { shown(edit, info) } else { confirm(edit, info) }
         }
-        self.session.steps.push(step);
+        // A file that was read in part tells nothing of the rest.
+        if !matches!(&step.act, Act::Edits(edits) if edits.iter().all(|e| e.change == Change::Nothing && e.before.is_none())) {
+            self.session.steps.push(step);
+        }
     }
 }
 
@@ -155,6 +159,16 @@ fn confirm(edit: &mut Edit, info: &[u8]) {
     }
 }
 
+/// The whole file, where it was read from its first line to its last.
+fn shown(edit: &mut Edit, info: &[u8]) {
+    let Some(file) = fields(info, ["file"])[0].and_then(Value::container) else { return };
+    let [content, start, n, total] = fields(file, ["content", "startLine", "numLines", "totalLines"]);
+    let count = |v: Option<Value<'_>>| v.and_then(Value::count);
+    if count(start) == Some(1) && count(n).is_some() && count(n) == count(total) {
+        edit.before = content.and_then(Value::str).and_then(whole).map(Some);
+    }
+}
+
 fn whole(text: Str<'_>) -> Option<String> {
     (text.len() <= TEXT_CAP).then(|| text.text().into_owned())
 }
@@ -174,6 +188,7 @@ fn act(tool: &str, input: &[u8]) -> Option<Act> {
     let change = match tool {
         "Bash" | "PowerShell" => return Some(Act::Shell(command?.str()?.head(64 << 10).into_owned())),
         "NotebookEdit" => return Some(Act::Other(tool.to_owned())),
+        "Read" => path.map(|_| Change::Nothing),
         "Write" => text(content).map(Change::Write),
         "Edit" => replace(old, new, all).map(|r| Change::Replace(vec![r])),
         "MultiEdit" => {
@@ -240,7 +255,22 @@ mod tests {
             + &asks(6, "d", "MultiEdit", r#"{"file_path":"b","edits":[{"old_string":"1","new_string":"2"}]}"#)
             + &result(7, "d", true, "The user doesn't want to proceed with this tool use.", "")
             + &asks(8, "e", "NotebookEdit", r#"{"notebook_path":"n.ipynb"}"#)
-            + &asks(9, "f", "Read", r#"{"file_path":"a"}"#);
+            + &asks(9, "f", "Read", r#"{"file_path":"a"}"#)
+            + &result(
+                10,
+                "f",
+                false,
+                "1 x",
+                r#","toolUseResult":{"type":"text","file":{"content":"x","startLine":1,"numLines":1,"totalLines":2}}"#,
+            )
+            + &asks(11, "g", "Read", r#"{"file_path":"a"}"#)
+            + &result(
+                12,
+                "g",
+                false,
+                "1 x",
+                r#","toolUseResult":{"type":"text","file":{"content":"x\ny","startLine":1,"numLines":2,"totalLines":2}}"#,
+            );
         let session = read_text(&text);
         let told: Vec<(i64, Option<i64>, Outcome)> = session.steps.iter().map(|s| (s.line, s.ended_line, s.outcome)).collect();
         assert_eq!(
@@ -250,6 +280,7 @@ mod tests {
                 (1, Some(4), Outcome::Done),
                 (5, Some(6), Outcome::Failed),
                 (7, Some(8), Outcome::Refused),
+                (12, Some(13), Outcome::Done),
                 (9, None, Outcome::Unknown)
             ]
         );
@@ -258,7 +289,9 @@ mod tests {
         assert_eq!(edits[0].change, Change::Replace(vec![Replace { old: "x".into(), new: "y".into(), all: true }]));
         let Act::Edits(edits) = &session.steps[1].act else { panic!() };
         assert_eq!((edits[0].before.clone(), edits[0].change.clone()), (Some(None), Change::Write("one\n".into())));
-        assert_eq!(session.steps[4].act, Act::Other("NotebookEdit".into()));
+        let read = Edit { path: "a".into(), change: Change::Nothing, before: Some(Some("x\ny".into())) };
+        assert_eq!(session.steps[4].act, Act::Edits(vec![read]), "only what was read from the first line to the last");
+        assert_eq!(session.steps[5].act, Act::Other("NotebookEdit".into()));
         assert_eq!((session.cwd.as_deref(), session.branch_at(5)), (Some("/w/shop"), Some("main")));
     }
 
