@@ -86,6 +86,7 @@ struct Place {
     /// The user named it: then a session that worked elsewhere may be rebuilt from it.
     named: bool,
     /// What the logs call its folder, as the user says.
+    #[cfg_attr(not(feature = "audit"), allow(dead_code, reason = "records name no paths; only logs do"))]
     root: Option<String>,
 }
 

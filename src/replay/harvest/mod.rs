@@ -15,6 +15,8 @@ mod shrink;
 mod stimuli;
 mod tree;
 mod trial;
+mod verify;
+mod write;
 
 pub use case::{Base, Case, Planned, Saw};
 pub use draft::{Drafted, Outcome as DraftOutcome};

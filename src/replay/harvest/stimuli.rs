@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::case::word;
-use super::draft::put_fixture;
 use super::redacted::{self, Taken};
 use super::tree::{self, File, Tree};
+use super::write::put_fixture;
 use crate::model::time::Ts;
 use crate::replay::digest;
 use crate::replay::stimulus::{Content, Item};

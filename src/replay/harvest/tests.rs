@@ -140,6 +140,20 @@ fn a_validator_that_fails_whatever_it_is_shown_is_not_believed() {
 }
 
 #[test]
+fn a_validator_of_another_gate_that_is_named_is_the_one_that_is_expected_to_catch_it() {
+    let home = home();
+    let case = Case { gate: "PostToolUse:lint.sh".into(), ..case(home.path(), vec![write("src/f1.txt", "bad\n")]) };
+    let alone = Harvester::new(options(home.path())).unwrap().draft(&case).unwrap();
+    assert!(written(&alone).0.contains("no validator reads a tree for the gate PostToolUse:lint.sh"));
+    let named = Options { validator: Some("grep".into()), out: home.path().join("named"), ..options(home.path()) };
+    assert!(written(&Harvester::new(named).unwrap().draft(&case).unwrap()).2);
+    let corpus = Corpus::load(&home.path().join("named")).unwrap();
+    assert!(corpus.fixtures[0].expectation("grep", "lint").is_some_and(|e| e.who.name() == "grep"));
+    let wrong = Options { validator: Some("grap".into()), ..options(home.path()) };
+    assert!(matches!(Harvester::new(wrong), Err(Failed::Wrong(w)) if w.to_string().contains("did you mean `grep`")));
+}
+
+#[test]
 fn a_search_is_bounded_and_says_what_ended_it() {
     let home = home();
     let edits = vec![write("src/f3.txt", "bad\n"), write("src/f4.txt", "x\n"), write("src/f5.txt", "y\n")];
