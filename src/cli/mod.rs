@@ -26,6 +26,8 @@ mod query;
 mod record;
 #[cfg(feature = "replay")]
 mod replay;
+#[cfg(all(feature = "audit", feature = "replay"))]
+mod replays;
 mod schema;
 #[cfg(feature = "audit")]
 mod sql;
@@ -85,6 +87,8 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     if let Command::Record(args) = &cli.command {
         return record::run(args);
     }
+    #[cfg(feature = "replay")]
+    let asked = cli.lake.is_some();
     let lake = match cli.lake {
         Some(folder) => folder,
         None => Config::load(&std::env::current_dir()?)?.lake.unwrap_or_else(|| PathBuf::from(".mechanic/lake")),
@@ -110,7 +114,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         #[cfg(feature = "replay")]
         Command::Record(args) => record::run(&args),
         #[cfg(feature = "replay")]
-        Command::Replay(args) => replay::run(&args),
+        Command::Replay(args) => replay::run(lake, asked, &args),
         #[cfg(feature = "audit")]
         Command::Sql(args) => sql::run(lake, &args),
         Command::Schema(args) => schema::run(&args),

@@ -20,7 +20,7 @@ use crate::replay::{
 /// 3: a validator crashed twice or gave no verdict in time, which is never read as a pass.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  mechanic replay\n  mechanic replay --baseline origin/main --format github\n  mechanic replay --filter validator='approval-*' --repeat 5\n  mechanic replay --out results.json && mechanic replay --baseline results.json\n  mechanic replay --lock\n\nFixtures lie in fixtures/failures/<id>/fixture.toml, validators in fixtures/validators/validators.toml."
+    after_help = "Examples:\n  mechanic replay\n  mechanic replay --baseline origin/main --format github\n  mechanic replay --filter validator='approval-*' --repeat 5\n  mechanic replay --out results.json && mechanic replay --baseline results.json\n  mechanic replay --lock\n\nFixtures lie in fixtures/failures/<id>/fixture.toml, validators in fixtures/validators/validators.toml. Where there is a lake, the results go into it (table replay_results) for `mechanic audit`."
 )]
 pub struct Args {
     /// Folder of the fixtures.
@@ -80,7 +80,11 @@ fn usage(wrong: Wrong) -> anyhow::Error {
     Usage(wrong.to_string()).into()
 }
 
-pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+/// `asked`: the lake was named on the command line.
+pub fn run(lake: &Path, asked: bool, args: &Args) -> anyhow::Result<ExitCode> {
+    if asked && cfg!(not(feature = "audit")) {
+        return Err(Usage("--lake: this build has no lake; leave it out, and keep the results with --out FILE".to_owned()).into());
+    }
     if args.lock {
         let (file, n) = lock(&args.corpus).map_err(usage)?;
         super::print(&format!("locked {n} fixtures in {}\n", visible(&file.to_string_lossy())))?;
@@ -113,6 +117,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if let Some(file) = &args.out {
         write_whole(file, results.json().as_bytes()).map_err(usage)?;
     }
+    keep(lake, asked, &results);
     super::print(&form(args.format, &results, &args.corpus))?;
     Ok(ExitCode::from(results.exit))
 }
@@ -128,6 +133,18 @@ fn refuse_out(args: &Args) -> Result<(), Usage> {
         false => Ok(()),
     }
 }
+
+/// Leaves the results to the lake. What a lake cannot take changes nothing of what was found, and is told.
+#[cfg(feature = "audit")]
+fn keep(lake: &Path, asked: bool, results: &Results) {
+    if let Err(error) = super::replays::keep(lake, asked, results) {
+        anstream::eprintln!("mechanic: the lake has not got these results: {error:#}");
+    }
+}
+
+/// This build has no lake.
+#[cfg(not(feature = "audit"))]
+fn keep(_: &Path, _: bool, _: &Results) {}
 
 fn form(format: Format, results: &Results, corpus: &Path) -> String {
     let corpus = corpus.to_string_lossy();

@@ -7,6 +7,7 @@ pub mod gate_runs;
 pub mod gates;
 pub mod id;
 pub mod record;
+pub mod replay_results;
 pub mod sessions;
 pub mod sources;
 pub mod time;
@@ -33,6 +34,7 @@ pub const FACT_TABLES: &[&TableDef] = &[
     decisions::GuardEvent::TABLE,
     decisions::Commit::TABLE,
     traces::TraceSpan::TABLE,
+    replay_results::ReplayResult::TABLE,
 ];
 
 /// The derived tables, in the order they are built.

@@ -21,6 +21,12 @@ macro_rules! vocabulary {
             }
         }
 
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(self.as_str())
+            }
+        }
+
         impl Cell for $name {
             const KIND: Kind = Kind::Utf8;
             fn append(&self, column: &mut Column) {
@@ -208,5 +214,110 @@ vocabulary! {
     Encounter {
         StoppedFirst = "stopped_first", Stopped = "stopped", Detected = "detected", Missed = "missed", NotRun = "not_run",
         Skipped = "skipped", AfterFix = "after_fix",
+    }
+}
+
+vocabulary! {
+    /// What a validator did with a fixture when it was replayed.
+    ReplayOutcome {
+        /// It failed the stimulus, for the reason it should. On a control: a false alarm.
+        Catches = "catches",
+        /// It passed the stimulus. On a control: as it should.
+        Misses = "misses",
+        /// It failed the stimulus, but named something else.
+        WrongReason = "wrong_reason",
+        /// It died, could not start, could not run or gave no verdict that can be read, twice.
+        Crashes = "crashes",
+        /// It gave no verdict in time.
+        TimesOut = "times_out",
+        Skipped = "skipped",
+        /// It does not read such a stimulus: not run.
+        Unsupported = "unsupported",
+        /// It read nothing, whatever it returned.
+        Vacuous = "vacuous",
+        /// Repeats of one run differ.
+        Flaky = "flaky",
+        /// Its recorded verdict belongs to another prompt, model or input.
+        Stale = "stale",
+        /// Only in comparisons: the baseline has no such cell.
+        New = "new",
+    }
+}
+
+impl ReplayOutcome {
+    /// Whether the cell holds a verdict of any kind; crashes and timeouts say nothing about the stimulus.
+    pub fn is_verdict(self) -> bool {
+        !matches!(self, ReplayOutcome::Crashes | ReplayOutcome::TimesOut)
+    }
+
+    /// The letter of matrices and heatmaps.
+    pub fn letter(self) -> char {
+        match self {
+            ReplayOutcome::Catches => 'C',
+            ReplayOutcome::Misses => '.',
+            ReplayOutcome::WrongReason => 'W',
+            ReplayOutcome::Crashes => 'X',
+            ReplayOutcome::TimesOut => 'T',
+            ReplayOutcome::Skipped => 'S',
+            ReplayOutcome::Unsupported => ' ',
+            ReplayOutcome::Vacuous => 'V',
+            ReplayOutcome::Flaky => 'F',
+            ReplayOutcome::Stale => 'O',
+            ReplayOutcome::New => '+',
+        }
+    }
+}
+
+vocabulary! {
+    /// What a fixture is for.
+    FixtureClass {
+        /// Must be caught as expected.
+        Normative = "normative",
+        /// Missed today, and known to be.
+        KnownDefect = "known_defect",
+        /// Known good: every validator must pass it.
+        Control = "control",
+    }
+}
+
+vocabulary! {
+    /// How a cell of a replay differs from the same cell of a baseline.
+    ReplayFlip {
+        /// A failure that was caught and is not any more.
+        NewlyMissed = "newly_missed",
+        /// A failure that was not caught and is now.
+        NewlyCaught = "newly_caught",
+        /// A control that was passed and is failed now.
+        NewlyWrong = "newly_wrong",
+        /// A control that was failed and is passed now.
+        NoLongerWrong = "no_longer_wrong",
+        /// Another outcome than before, of no consequence for what is caught.
+        Otherwise = "otherwise",
+        Unchanged = "unchanged",
+        /// The baseline has no such cell of the same bytes.
+        New = "new",
+        /// One side has no verdict: nothing is proven.
+        NoVerdict = "no_verdict",
+    }
+}
+
+impl ReplayFlip {
+    /// How a cell went from one outcome to another.
+    pub fn of(before: ReplayOutcome, now: ReplayOutcome, class: Option<FixtureClass>) -> ReplayFlip {
+        if !before.is_verdict() || !now.is_verdict() {
+            return ReplayFlip::NoVerdict;
+        }
+        if before == now {
+            return ReplayFlip::Unchanged;
+        }
+        let caught = |o: ReplayOutcome| o == ReplayOutcome::Catches;
+        match (caught(before), caught(now), class == Some(FixtureClass::Control)) {
+            (true, false, true) => ReplayFlip::NoLongerWrong,
+            (false, true, true) => ReplayFlip::NewlyWrong,
+            (true, false, false) => ReplayFlip::NewlyMissed,
+            (false, true, false) => ReplayFlip::NewlyCaught,
+            (_, _, true) if now == ReplayOutcome::WrongReason => ReplayFlip::NewlyWrong,
+            _ => ReplayFlip::Otherwise,
+        }
     }
 }

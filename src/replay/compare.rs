@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::mcnemar;
 use super::results::{CellLine, Results};
 use super::weigh::{Issue, Kind};
-use super::words::{Classification, Outcome};
+use super::words::{Classification, Outcome, ReplayFlip};
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
@@ -107,6 +107,24 @@ pub fn compare(name: &str, before: &Results, now: &Results, whole: bool) -> (Com
     (c, issues)
 }
 
+/// Writes beside each cell what it was in the baseline, where that had it on the same bytes.
+pub fn mark(before: &Results, now: &mut Results) {
+    let digest_then: BTreeMap<&str, &str> = before.fixtures.iter().map(|f| (f.id.as_str(), f.digest.as_str())).collect();
+    let old: BTreeMap<(&str, &str), Outcome> =
+        before.cells.iter().map(|c| ((c.fixture.as_str(), c.validator.as_str()), c.outcome)).collect();
+    let class: BTreeMap<&str, Classification> = now
+        .fixtures
+        .iter()
+        .filter(|f| digest_then.get(f.id.as_str()) == Some(&f.digest.as_str()))
+        .map(|f| (f.id.as_str(), f.classification))
+        .collect();
+    for cell in &mut now.cells {
+        let same = class.get(cell.fixture.as_str());
+        cell.before = same.and_then(|_| old.get(&(cell.fixture.as_str(), cell.validator.as_str())).copied());
+        cell.flip = Some(cell.before.map_or(ReplayFlip::New, |before| ReplayFlip::of(before, cell.outcome, same.copied())));
+    }
+}
+
 fn flip<'a>(
     c: &mut Comparison,
     issues: &mut Vec<Issue>,
@@ -116,20 +134,15 @@ fn flip<'a>(
     now: &CellLine,
 ) {
     let flip = Flip { fixture: before.fixture.clone(), validator: before.validator.clone(), before: before.outcome, now: now.outcome };
-    if !before.outcome.is_verdict() || !now.outcome.is_verdict() {
-        c.no_verdict += 1;
-        return;
-    }
-    if before.outcome == now.outcome {
-        c.unchanged += 1;
-        return;
-    }
-    let control = class == Some(Classification::Control);
     let counts = per.entry(before.validator.as_str());
-    match (before.outcome == Outcome::Catches, now.outcome == Outcome::Catches, control) {
-        (true, false, true) => c.no_longer_wrong.push(flip),
-        (false, true, true) => c.newly_wrong.push(flip),
-        (true, false, false) => {
+    match ReplayFlip::of(before.outcome, now.outcome, class) {
+        ReplayFlip::NoVerdict => c.no_verdict += 1,
+        ReplayFlip::Unchanged => c.unchanged += 1,
+        ReplayFlip::New => c.new += 1,
+        ReplayFlip::Otherwise => c.otherwise += 1,
+        ReplayFlip::NoLongerWrong => c.no_longer_wrong.push(flip),
+        ReplayFlip::NewlyWrong => c.newly_wrong.push(flip),
+        ReplayFlip::NewlyMissed => {
             counts.or_default().0 += 1;
             if class == Some(Classification::Normative) {
                 issues.push(Issue {
@@ -144,11 +157,9 @@ fn flip<'a>(
             }
             c.newly_missed.push(flip);
         }
-        (false, true, false) => {
+        ReplayFlip::NewlyCaught => {
             counts.or_default().1 += 1;
             c.newly_caught.push(flip);
         }
-        (_, _, true) if now.outcome == Outcome::WrongReason => c.newly_wrong.push(flip),
-        _ => c.otherwise += 1,
     }
 }

@@ -1,6 +1,6 @@
 //! Owns the matrix: every validator on every fixture, in parallel and in a fixed order, controls and emptied stimuli first.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -106,7 +106,7 @@ pub fn run(tasks: &[Task<'_>], cage: &Cage, options: &Options<'_>) -> Result<Mat
     let pool = rayon::ThreadPoolBuilder::new().num_threads(options.jobs.max(1)).build();
     let pool = pool.map_err(|e| Wrong::one(format!("no threads can be started: {e}")))?;
     pool.install(|| {
-        let emptied = bench.emptied(tasks);
+        let (emptied, declined) = bench.emptied(tasks);
         // What fails a control is known before its catches are counted.
         let mut order: Vec<usize> = (0..tasks.len()).collect();
         order.sort_by_key(|i| tasks.get(*i).is_none_or(|t| t.fixture.classification != Classification::Control));
@@ -134,6 +134,7 @@ pub fn run(tasks: &[Task<'_>], cage: &Cage, options: &Options<'_>) -> Result<Mat
             problems.dedup();
             return Err(Wrong(problems));
         }
+        bench.keep_declined(declined, &cells);
         let remembered = cells.iter().filter(|c| c.from_memo).count();
         let runs = bench.runs.load(Ordering::Relaxed);
         let measures = if runs == 0 { cage.measures } else { Measures(bench.measures.load(Ordering::Relaxed)) };
@@ -142,8 +143,9 @@ pub fn run(tasks: &[Task<'_>], cage: &Cage, options: &Options<'_>) -> Result<Mat
 }
 
 impl<'a> Bench<'a> {
-    /// Every validator on an emptied stimulus of each kind it reads here.
-    fn emptied(&self, tasks: &[Task<'a>]) -> Vec<Emptied> {
+    /// Every validator on an emptied stimulus of each kind it reads here; and, with the keys they would be remembered by, those that
+    /// said of nothing that they could not run.
+    fn emptied(&self, tasks: &[Task<'a>]) -> (Vec<Emptied>, Vec<(String, Emptied)>) {
         let mut wanted: BTreeMap<(&str, StimulusKind), &Validator> = BTreeMap::new();
         for task in tasks {
             let v = task.validator;
@@ -157,20 +159,35 @@ impl<'a> Bench<'a> {
             if let Some(known) = key.as_ref().and_then(|k| self.options.memo?.get(k)) {
                 let known = Emptied { validator: id.to_owned(), kind, once: once_of(known) };
                 // Only such are put there; whoever wrote something else there is not believed.
-                if known.once.outcome.is_verdict() && !known.is_suspicious() {
-                    return known;
+                if !known.is_suspicious() && (known.once.outcome.is_verdict() || known.once.outcome == Outcome::Skipped) {
+                    return (known, None);
                 }
             }
             let once = self.once(validator, &Prepared::emptied(kind), None, &Classes::new());
             let emptied = Emptied { validator: id.to_owned(), kind, once };
-            if let (Some(key), Some(memo), false, true) =
-                (key, self.options.memo, emptied.is_suspicious(), emptied.once.outcome.is_verdict() && self.is_clean(&emptied.once))
-            {
-                memo.put(key, remembered(&emptied.once));
-            }
-            emptied
+            let clean = self.is_clean(&emptied.once) && !emptied.is_suspicious();
+            let later = match (key, self.options.memo) {
+                (Some(key), Some(memo)) if clean && emptied.once.outcome.is_verdict() => {
+                    memo.put(key, remembered(&emptied.once));
+                    None
+                }
+                (key, _) => key.filter(|_| clean && emptied.once.declined).map(|key| (key, emptied.clone())),
+            };
+            (emptied, later)
         };
-        wanted.into_iter().collect::<Vec<_>>().into_par_iter().map(run).collect()
+        let (emptied, later): (Vec<_>, Vec<_>) = wanted.into_iter().collect::<Vec<_>>().into_par_iter().map(run).unzip();
+        (emptied, later.into_iter().flatten().collect())
+    }
+
+    /// "It could not run" is the right answer to nothing, but it may as well be about a tool that is missing here: it is remembered only
+    /// of a validator that gave a verdict on some fixture.
+    fn keep_declined(&self, declined: Vec<(String, Emptied)>, cells: &[Cell]) {
+        let Some(memo) = self.options.memo.filter(|_| !declined.is_empty()) else { return };
+        let ran = |c: &&Cell| c.once.outcome.is_verdict() && c.once.outcome != Outcome::Unsupported;
+        let works: BTreeSet<&str> = cells.iter().filter(ran).map(|c| c.validator.as_str()).collect();
+        for (key, emptied) in declined.into_iter().filter(|(_, e)| works.contains(e.validator.as_str())) {
+            memo.put(key, remembered(&emptied.once));
+        }
     }
 
     fn cell(&self, task: &Task<'a>, prepared: &OnceLock<Result<Prepared>>) -> Result<Cell> {
@@ -256,7 +273,7 @@ impl<'a> Bench<'a> {
 }
 
 fn unran(outcome: Outcome, why: String) -> Once {
-    Once { outcome, why, findings: Vec::new(), substance: None, took: Duration::ZERO, conduct: Conduct::default() }
+    Once { outcome, why, findings: Vec::new(), substance: None, declined: false, took: Duration::ZERO, conduct: Conduct::default() }
 }
 
 fn of_judge(recorded: Recorded, expect: Option<&Expect>, classes: &Classes) -> Once {
@@ -284,6 +301,7 @@ fn once_of(known: &Remembered) -> Once {
         why: known.why.clone(),
         findings: known.findings.clone(),
         substance: known.substance,
+        declined: false,
         took: Duration::from_micros(known.took_us),
         // Only what behaved and had all that the machine gives is remembered.
         conduct: Conduct::default(),

@@ -21,6 +21,8 @@ pub struct Once {
     pub why: String,
     pub findings: Vec<Finding>,
     pub substance: Option<u64>,
+    /// It ended by itself and said that it could not run.
+    pub declined: bool,
     pub took: Duration,
     pub conduct: Conduct,
 }
@@ -36,6 +38,7 @@ pub fn of_run(validator: &Validator, ran: &Ran, expect: Option<&Expect>, classes
         why: noted(why, ran),
         findings: Vec::new(),
         substance: None,
+        declined: false,
         took: ran.took,
         conduct: Conduct::of(ran),
     };
@@ -87,7 +90,7 @@ pub fn of_reading(reading: Reading, expect: Option<&Expect>, classes: &Classes, 
             _ => (Outcome::Catches, with("it failed", &first())),
         },
     };
-    Once { outcome, why, findings, substance, took, conduct: Conduct::default() }
+    Once { outcome, why, findings, substance, declined: said == Said::CouldNotRun, took, conduct: Conduct::default() }
 }
 
 fn with(what: &str, told: &str) -> String {
@@ -206,6 +209,7 @@ mod tests {
             why: "w".into(),
             findings: vec![],
             substance: None,
+            declined: false,
             took: Duration::ZERO,
             conduct: Conduct::default(),
         };

@@ -14,7 +14,7 @@ use super::isolate::{Cage, Limits};
 use super::matrix::{self, Matrix, Options, Task};
 use super::memo::{self, Memo};
 use super::outcome::Classes;
-use super::results::{CellLine, EmptiedLine, FORMAT, FixtureLine, Isolation, Measured, Results, Subsumption, ValidatorLine};
+use super::results::{CellLine, CellTime, EmptiedLine, FORMAT, FixtureLine, Isolation, Measured, Results, Subsumption, ValidatorLine};
 use super::select::{self, Selection};
 use super::subsume::{self, Catches};
 use super::suite::{Commit, Suite};
@@ -75,6 +75,7 @@ enum Baseline {
 /// Runs a replay.
 pub fn perform(request: &Request, progress: &dyn Progress) -> Result<Results, Failed> {
     let begun = Instant::now();
+    let at = jiff::Timestamp::now();
     let selection = Selection::parse(&request.filters, request.shard.as_deref())?;
     let work = Suite::load(&request.corpus, &request.validators)?;
     let baseline = request.baseline.as_deref().map(|name| baseline(request, name)).transpose()?;
@@ -126,7 +127,8 @@ pub fn perform(request: &Request, progress: &dyn Progress) -> Result<Results, Fa
     progress.end();
     let (filled, before) = ran?;
 
-    let chosen: Vec<&Fixture> = fixtures.iter().map(|(f, _)| *f).filter(|f| tasks.iter().any(|t| t.fixture.id == f.id)).collect();
+    let asked: BTreeSet<&str> = tasks.iter().map(|t| t.fixture.id.as_str()).collect();
+    let chosen: Vec<&Fixture> = fixtures.iter().map(|(f, _)| *f).filter(|f| asked.contains(f.id.as_str())).collect();
     let whole = selection.all_validators() && since.is_none();
     let mut issues = weigh::emptied(&filled.emptied);
     issues.extend(confine::issues(&filled.cells, &filled.emptied, cage.measures));
@@ -170,6 +172,7 @@ pub fn perform(request: &Request, progress: &dyn Progress) -> Result<Results, Fa
     results.exit = weigh::exit_code(&issues);
     results.issues = issues;
     subsumption(&mut results, &tasks, &filled);
+    results.measured.at = Some(at.to_string());
     results.measured.took_ms = begun.elapsed().as_millis() as u64;
     results.measured.runs = filled.runs + before.runs;
     Ok(results)
@@ -280,6 +283,7 @@ fn against(results: &mut Results, issues: &mut Vec<Issue>, before: &Results, nam
         }
     }
     results.comparison = Some(comparison);
+    compare::mark(before, results);
 }
 
 fn results_of(fixtures: &[&Fixture], tasks: &[Task<'_>], matrix: &Matrix, cage: &Cage) -> Results {
@@ -304,7 +308,7 @@ fn results_of(fixtures: &[&Fixture], tasks: &[Task<'_>], matrix: &Matrix, cage: 
         subsumption: Subsumption::default(),
         comparison: None,
         part: None,
-        measured: Measured { remembered: matrix.remembered, ..Measured::default() },
+        measured: Measured { remembered: matrix.remembered, cells: matrix.cells.iter().map(CellTime::of).collect(), ..Measured::default() },
     }
 }
 

@@ -14,7 +14,7 @@ use super::subsume::{Cover, Worth};
 use super::validator::Validator;
 use super::verdict::Finding;
 use super::weigh::Issue;
-use super::words::{Classification, Outcome, Severity, StimulusKind};
+use super::words::{Classification, Outcome, ReplayFlip, Severity, StimulusKind};
 use super::wrong::{Result, Wrong};
 
 pub const FORMAT: u32 = 1;
@@ -90,6 +90,11 @@ pub struct CellLine {
     /// Measures that it ran without, though the machine gives them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub degraded: Vec<String>,
+    /// What it was in the baseline. `None`: there is no baseline, or it has no such cell of the same bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<Outcome>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flip: Option<ReplayFlip>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -120,6 +125,9 @@ pub struct Subsumption {
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
+    /// When it began, RFC 3339, UTC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
     pub runs: usize,
     pub remembered: usize,
     pub took_ms: u64,
@@ -127,6 +135,18 @@ pub struct Measured {
     pub cost_ms: BTreeMap<String, f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cover: Option<Cover>,
+    /// One a cell, in the order of the cells.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cells: Vec<CellTime>,
+}
+
+/// How long a cell's run took, and whether it ran this time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CellTime {
+    /// Microseconds; of a remembered cell, those of the run that is remembered. `None`: it was never run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub us: Option<u64>,
+    pub remembered: bool,
 }
 
 impl Isolation {
@@ -166,6 +186,13 @@ impl ValidatorLine {
     }
 }
 
+impl CellTime {
+    pub fn of(cell: &Cell) -> CellTime {
+        let us = cell.once.took.as_micros() as u64;
+        CellTime { us: (us > 0).then_some(us), remembered: cell.from_memo }
+    }
+}
+
 impl CellLine {
     /// `given`: what the machine gives to every run.
     pub fn of(cell: &Cell, given: Measures) -> CellLine {
@@ -180,6 +207,8 @@ impl CellLine {
             substance: cell.once.substance,
             outside: cell.once.conduct.outside.clone(),
             degraded: cell.once.conduct.lacking(given).names().into_iter().map(str::to_owned).collect(),
+            before: None,
+            flip: None,
         }
     }
 }
@@ -198,6 +227,15 @@ impl Results {
             return Err(Wrong::at(file, format!("format {} is not known: this version reads format {FORMAT}", version.format)));
         }
         serde_json::from_str(&text).map_err(|e| Wrong::at(file, format!("cannot be read: {e}")))
+    }
+
+    /// SHA-256 of what was found, without what differs from run to run: equal results have equal ones.
+    pub fn digest(&self) -> String {
+        let mut value = serde_json::to_value(self).unwrap_or_default();
+        if let Some(object) = value.as_object_mut() {
+            object.remove("measured");
+        }
+        super::digest::bytes(value.to_string().as_bytes())
     }
 
     pub fn json(&self) -> String {

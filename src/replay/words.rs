@@ -1,4 +1,6 @@
-//! Owns the closed vocabularies of replay: each is one enum, written by its name.
+//! Owns the closed vocabularies of replay: each is one enum, written by its name. Those that the lake stores too are the records' own.
+
+pub use crate::model::vocabulary::{FixtureClass as Classification, ReplayFlip, ReplayOutcome as Outcome, Severity};
 
 /// Declares an enum that is written as text.
 macro_rules! words {
@@ -21,53 +23,6 @@ macro_rules! words {
             }
         }
     };
-}
-
-words! {
-    /// What a validator did with a fixture.
-    Outcome {
-        /// It failed the stimulus, for the reason it should. On a control: a false alarm.
-        Catches = "catches",
-        /// It passed the stimulus. On a control: as it should.
-        Misses = "misses",
-        /// It failed the stimulus, but named something else.
-        WrongReason = "wrong_reason",
-        /// It died, could not start, could not run or gave no verdict that can be read, twice.
-        Crashes = "crashes",
-        /// It gave no verdict in time.
-        TimesOut = "times_out",
-        Skipped = "skipped",
-        /// It does not read such a stimulus: not run.
-        Unsupported = "unsupported",
-        /// It read nothing, whatever it returned.
-        Vacuous = "vacuous",
-        /// Repeats of one run differ.
-        Flaky = "flaky",
-        /// Its recorded verdict belongs to another prompt, model or input.
-        Stale = "stale",
-        /// Only in comparisons: the baseline has no such cell.
-        New = "new",
-    }
-}
-
-words! {
-    Severity {
-        Critical = "critical",
-        Major = "major",
-        Minor = "minor",
-        Info = "info",
-    }
-}
-
-words! {
-    Classification {
-        /// Must be caught as expected.
-        Normative = "normative",
-        /// Missed today, and known to be.
-        KnownDefect = "known_defect",
-        /// Known good: every validator must pass it.
-        Control = "control",
-    }
 }
 
 words! {
@@ -102,13 +57,6 @@ words! {
         Fail = "fail",
         Skipped = "skipped",
         CouldNotRun = "could_not_run",
-    }
-}
-
-impl Outcome {
-    /// Whether the cell holds a verdict of any kind; crashes and timeouts say nothing about the stimulus.
-    pub fn is_verdict(self) -> bool {
-        !matches!(self, Outcome::Crashes | Outcome::TimesOut)
     }
 }
 

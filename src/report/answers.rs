@@ -128,6 +128,19 @@ pub const QUESTIONS: &[Question] = &[
     ask("cohorts", Span::Evidence, &[]),
     ask("models", Span::Evidence, &[]),
     ask("standing_cost", Span::Evidence, &[]),
+    ask(
+        "replay_matrix",
+        Span::Lake,
+        &["replayed_at", "part", "fixture_id", "fixture_class", "severity", "gate_id", "validator_id", "outcome", "believed", "n_catchers"],
+    ),
+    ask(
+        "replay_validators",
+        Span::Lake,
+        &["gate_id", "validator_id", "believed", "n_caught", "n_alone", "share", "n_controls_failed", "dominated_by", "dead", "vacuous"],
+    ),
+    ask("replay_dominance", Span::Lake, &["validator_id", "by_validator_id"]),
+    ask("replay_flips", Span::Lake, &["against", "earlier", "earlier_at", "flip", "fixture_id", "validator_id", "severity", "waived"]),
+    ask("replay_coverage", Span::Lake, &["gate_id", "failure_mode", "n_failures", "n_caught", "n_missed", "n_no_verdict", "n_not_read"]),
 ];
 
 /// The answers to [`QUESTIONS`].

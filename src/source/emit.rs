@@ -8,6 +8,7 @@ use super::lenient::NAME_CAP;
 use crate::model::decisions::{Commit, Decision, GuardEvent, Unit};
 use crate::model::gate_runs::{Finding, GateRun};
 use crate::model::gates::{Gate, Rule};
+use crate::model::replay_results::ReplayResult;
 use crate::model::sessions::{Context, ModelCallCopy, ToolCall};
 use crate::model::sources::{Quarantined, Warning};
 use crate::model::traces::TraceSpan;
@@ -32,6 +33,7 @@ pub struct Facts {
     pub guard_events: Vec<GuardEvent>,
     pub commits: Vec<Commit>,
     pub trace_spans: Vec<TraceSpan>,
+    pub replay_results: Vec<ReplayResult>,
 }
 
 impl Facts {
@@ -52,6 +54,7 @@ impl Facts {
             + self.guard_events.len()
             + self.commits.len()
             + self.trace_spans.len()
+            + self.replay_results.len()
     }
 
     pub fn is_empty(&self) -> bool {
@@ -91,6 +94,7 @@ impl Sink for Collect {
         into.guard_events.append(&mut facts.guard_events);
         into.commits.append(&mut facts.commits);
         into.trace_spans.append(&mut facts.trace_spans);
+        into.replay_results.append(&mut facts.replay_results);
         Ok(())
     }
 }
@@ -269,5 +273,6 @@ fn earn(facts: &Facts, earned: &mut BTreeSet<&'static str>) {
     set("decisions", !facts.decisions.is_empty());
     set("declared_gates", facts.gates.iter().any(|g| g.declared_in.is_some()));
     set("commits", !facts.commits.is_empty());
+    set("replay_results", !facts.replay_results.is_empty());
     set("economics", facts.trace_spans.iter().any(|s| s.econ_wall_clock_ms.is_some() || s.econ_subagent_tokens.is_some()));
 }

@@ -23,6 +23,7 @@ pub mod quote;
 pub mod recorded;
 pub mod redact;
 pub mod repair;
+pub mod replay_results;
 pub mod reviewer;
 pub mod salvage;
 pub mod scan;
@@ -167,6 +168,7 @@ pub fn all() -> &'static [&'static dyn Source] {
         &delivery_harness::SensorEvidence,
         &delivery_harness::ApprovalMarker,
         &delivery_harness::Contract,
+        &replay_results::ReplayResults,
         &claude_code::ClaudeCode,
         &copilot_cli::CopilotCli,
         &declarations::HookDeclarations,

@@ -84,6 +84,7 @@ pub fn discover(folder: &Path, config: &Config, homes: &Homes, all_projects: boo
         add("commits", head);
     }
     for top in &tops.all {
+        add("replays", top.join(crate::source::replay_results::FOLDER));
         add("labels", top.join(".mechanic/labels.jsonl"));
     }
     places

@@ -73,7 +73,7 @@ fn a_copilot_session_is_found_by_its_workspace_file_too() {
 }
 
 #[test]
-fn traces_declarations_commits_and_labels_are_found() {
+fn traces_declarations_commits_replays_and_labels_are_found() {
     let world = World::new();
     let mut expected = vec![world.repo.join(".git/HEAD")];
     for name in [".copilot-tracking/issues/issue-07/trace.jsonl", ".github/hooks/x.json"] {
@@ -83,6 +83,7 @@ fn traces_declarations_commits_and_labels_are_found() {
     for name in [".claude/settings.json", ".claude/settings.local.json", "docs/harness-contract.yml", ".mechanic/labels.jsonl"] {
         expected.push(world.write(world.repo.join(name), "{}"));
     }
+    expected.push(world.write(world.repo.join(".mechanic/replays/1.json"), "{}").parent().unwrap().to_owned());
     expected.push(world.write(world.homes.claude[0].join("settings.json"), "{}"));
     expected.push(world.write(world.homes.claude[0].join("plugins/cache/m/p/1.0/hooks/hooks.json"), "{}"));
     let mut found = world.found(false);

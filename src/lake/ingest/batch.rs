@@ -132,6 +132,7 @@ impl Sink for BatchSink<'_, '_> {
                 guard_events,
                 commits,
                 trace_spans,
+                replay_results,
             } = facts;
             let (to, provisional) = (self.writer, self.state.is_some());
             to.put(quarantine, provisional)?;
@@ -148,7 +149,8 @@ impl Sink for BatchSink<'_, '_> {
             to.put(decisions, provisional)?;
             to.put(guard_events, provisional)?;
             to.put(commits, provisional)?;
-            to.put(trace_spans, provisional)
+            to.put(trace_spans, provisional)?;
+            to.put(replay_results, provisional)
         };
         put().map_err(|e| {
             let told = anyhow::anyhow!("the lake cannot be written: {e}");

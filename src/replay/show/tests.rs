@@ -17,6 +17,8 @@ fn results() -> Results {
         substance: None,
         outside: vec![evil.into()],
         degraded: vec!["Landlock".into()],
+        before: None,
+        flip: None,
     };
     let issue = Issue { severity: Some(Severity::Major), ..Issue::plain(Kind::Missed, Some("f"), Some("v"), evil.into()) };
     Results {

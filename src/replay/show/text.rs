@@ -1,6 +1,6 @@
 //! Owns the report for a person: what must be known first stands first.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::super::results::{CellLine, Results};
 use super::super::subsume::Cover;
@@ -144,9 +144,15 @@ fn validators(results: &Results) -> String {
         "cost ms",
         "all caught also by",
     ]);
+    let controls: BTreeSet<&str> =
+        results.fixtures.iter().filter(|f| f.classification == Classification::Control).map(|f| f.id.as_str()).collect();
+    let mut of: BTreeMap<&str, Vec<&CellLine>> = BTreeMap::new();
+    for cell in &results.cells {
+        of.entry(cell.validator.as_str()).or_default().push(cell);
+    }
     for v in &results.validators {
-        let cells: Vec<&CellLine> = results.cells.iter().filter(|c| c.validator == v.id).collect();
-        let control = |c: &CellLine| results.fixture(&c.fixture).is_some_and(|f| f.classification == Classification::Control);
+        let cells = of.get(v.id.as_str()).map(Vec::as_slice).unwrap_or_default();
+        let control = |c: &CellLine| controls.contains(c.fixture.as_str());
         let count = |wanted: &dyn Fn(&CellLine) -> bool| cells.iter().filter(|c| wanted(c)).count().to_string();
         let worth = results.subsumption.worth.iter().find(|w| w.validator == v.id);
         table.add_row([
@@ -187,22 +193,6 @@ fn unanswered(results: &Results) -> Vec<String> {
     gates.into_iter().map(line).collect()
 }
 
-fn letter(outcome: Outcome) -> char {
-    match outcome {
-        Outcome::Catches => 'C',
-        Outcome::Misses => '.',
-        Outcome::WrongReason => 'W',
-        Outcome::Crashes => 'X',
-        Outcome::TimesOut => 'T',
-        Outcome::Skipped => 'S',
-        Outcome::Unsupported => ' ',
-        Outcome::Vacuous => 'V',
-        Outcome::Flaky => 'F',
-        Outcome::Stale => 'O',
-        Outcome::New => '+',
-    }
-}
-
 /// One line a fixture, one column a validator.
 fn heatmap(results: &Results) -> String {
     let mut out = String::from(
@@ -217,10 +207,12 @@ fn heatmap(results: &Results) -> String {
         out.push_str(&format!("{i:>3}"));
     }
     out.push('\n');
+    let outcomes: HashMap<(&str, &str), Outcome> =
+        results.cells.iter().map(|c| ((c.fixture.as_str(), c.validator.as_str()), c.outcome)).collect();
     for f in &results.fixtures {
         out.push_str(&format!("  {:width$} ", cut(&visible(&f.id), width)));
         for v in &results.validators {
-            let cell = results.cell(&f.id, &v.id).map_or('-', |c| letter(c.outcome));
+            let cell = outcomes.get(&(f.id.as_str(), v.id.as_str())).map_or('-', |o| o.letter());
             out.push_str(&format!("  {cell}"));
         }
         if f.classification != Classification::Normative {
