@@ -29,3 +29,68 @@ pub fn keep(lake: &Path, asked: bool, results: &Results) -> anyhow::Result<Optio
         .with_context(|| format!("the results are kept in {0}; read them later with `mechanic ingest {0}`", file.display()))?;
     Ok(Some(file))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use crate::measure::known_replays::{matrix, world};
+    use crate::model::vocabulary::ReplayOutcome;
+    use crate::replay::subsume::{Catches, worth};
+    use crate::sql::params::Param;
+    use crate::sql::testing::lines;
+
+    /// One number, one definition: what a validator is worth is computed in Rust by replay and in SQL over the lake.
+    #[test]
+    fn sql_over_the_lake_and_replay_give_every_validator_the_same_worth() {
+        let mut world = world();
+        let mut seed = 7u64;
+        let mut random = |below: u64| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 33) % below
+        };
+        let mut replays = Vec::new();
+        for n in 0..12 {
+            let (n_validators, n_fixtures, density) = (1 + random(9) as usize, random(30) as usize, 1 + random(4));
+            let names: Vec<String> = (0..n_validators).map(|v| format!("v{v}")).collect();
+            let fixtures: Vec<(String, String)> = (0..n_fixtures)
+                .map(|f| {
+                    let letter = |_| {
+                        let at = random(10) as usize;
+                        if (at as u64) < density * 2 { 'C' } else { ReplayOutcome::ALL[1 + at % 9].letter() }
+                    };
+                    (format!("f{f:02}"), (0..n_validators).map(letter).collect())
+                })
+                .collect();
+            let rows: Vec<(&str, &str)> = fixtures.iter().map(|(f, letters)| (f.as_str(), letters.as_str())).collect();
+            let id = format!("r{n:02}");
+            world.put(1, &matrix(&id, &names.iter().map(String::as_str).collect::<Vec<_>>(), &rows));
+            let catches = names.iter().enumerate().map(|(v, name)| Catches {
+                validator: name.clone(),
+                problems: (0..n_fixtures).filter(|f| fixtures[*f].1.chars().nth(v) == Some('C')).collect(),
+                cost: 1.0,
+            });
+            replays.push((id, n_fixtures, catches.collect::<Vec<_>>()));
+        }
+        let engine = world.engine();
+        let mut pairs = 0;
+        for (id, n_fixtures, catches) in replays.iter().filter(|r| r.1 > 0) {
+            let ask = |query: &str, columns: &[&str]| {
+                lines(&engine.query(query, &BTreeMap::from([("replay".to_owned(), Param::Text(id.clone()))])).unwrap(), columns)
+            };
+            let said = ask("replay_validators", &["validator_id", "n_caught", "n_alone", "share"]);
+            let computed = worth(catches, &vec![1.0; *n_fixtures]);
+            assert_eq!(said.len(), computed.len());
+            for (said, computed) in said.iter().zip(&computed) {
+                let (counts, share) = said.rsplit_once('|').unwrap();
+                assert_eq!(counts, format!("{}|{}|{}", computed.validator, computed.catches, computed.unique), "{id}");
+                assert!((share.parse::<f64>().unwrap() - computed.shapley).abs() < 1e-9, "{id}: {said} {computed:?}");
+            }
+            let dominated: Vec<String> =
+                computed.iter().flat_map(|w| w.dominated_by.iter().map(|by| format!("{}|{by}", w.validator))).collect();
+            assert_eq!(ask("replay_dominance", &["validator_id", "by_validator_id"]), dominated, "{id}");
+            pairs += dominated.len();
+        }
+        assert!(pairs > 0, "some validator is dominated");
+    }
+}

@@ -5,6 +5,8 @@ mod known_answers;
 #[cfg(test)]
 mod known_changes;
 #[cfg(test)]
+pub mod known_replays;
+#[cfg(test)]
 mod known_standing;
 #[cfg(test)]
 pub mod sample;

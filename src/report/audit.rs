@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::answers::{Answers, Span};
 use super::changes::{self, News};
 use super::manifest::Manifest;
+use super::replay::{self, Replay};
 use super::rich::Rich;
 use super::table::Table;
 use super::todo::{self, Decides, FIRST, Todo};
@@ -36,6 +37,7 @@ pub struct Audit {
     pub todos: Vec<Todo>,
     pub unknown: Vec<Rich>,
     pub views: Vec<View>,
+    pub replay: Replay,
     pub answers: Answers,
     pub previous: Option<Manifest>,
 }
@@ -44,7 +46,16 @@ impl Audit {
     pub fn new(frame: Frame, answers: Answers, previous: Option<Manifest>) -> Audit {
         let todos = todo::todos(&answers);
         let news = changes::news(&answers, &todos, &frame.before, previous.as_ref());
-        Audit { news, unknown: unknowns::unknowns(&answers), views: views::views(&answers), todos, frame, answers, previous }
+        Audit {
+            news,
+            unknown: unknowns::unknowns(&answers),
+            views: views::views(&answers),
+            replay: replay::replay(&answers),
+            todos,
+            frame,
+            answers,
+            previous,
+        }
     }
 
     /// The things to do on page one.
@@ -74,6 +85,10 @@ impl Audit {
             "rest": rest,
             "unknown": self.unknown,
             "gates": gates,
+            "replay": {
+                "lines": self.replay.lines,
+                "validators": objects(self.answers.table("replay_validators", Span::Lake)),
+            },
             "weeks": objects(self.answers.table("weekly_trend", Span::Evidence)),
         })
     }

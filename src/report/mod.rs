@@ -16,6 +16,7 @@ pub mod manifest;
 mod memory;
 pub mod pages;
 pub mod plot;
+pub mod replay;
 pub mod rich;
 pub mod table;
 pub mod text;

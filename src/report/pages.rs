@@ -6,7 +6,7 @@ use minijinja::{AutoEscape, Environment, context};
 use super::audit::Audit;
 use super::escape;
 use super::figures::{count, known, millis, tokens, usd};
-use super::plot::Plot;
+use super::plot::{Plot, REPLAY};
 use super::rich::Rich;
 use super::todo::Todo;
 use super::views::{Cell, View};
@@ -116,10 +116,19 @@ fn context(audit: &Audit, plots: &[Plot], files: &[TableFile], medium: Medium) -
         rest,
         unknown => rich(&audit.unknown),
         views => audit.views.iter().map(|v| view(v, medium)).collect::<Vec<_>>(),
-        plots => plots.iter().map(|p| context! { name => p.name, caption => p.caption, svg => Value::from_safe_string(p.svg.clone()) }).collect::<Vec<_>>(),
+        plots => plots.iter().filter(|p| p.name != REPLAY).map(plot).collect::<Vec<_>>(),
+        replay => context! {
+            lines => rich(&audit.replay.lines),
+            plots => plots.iter().filter(|p| p.name == REPLAY).map(plot).collect::<Vec<_>>(),
+            views => audit.replay.views.iter().map(|v| view(v, medium)).collect::<Vec<_>>(),
+        },
         files => files.iter().map(|f| context! { stem => &f.stem, title => &f.title, rows => f.rows }).collect::<Vec<_>>(),
         css => Value::from_safe_string(STYLE.to_owned()), js => Value::from_safe_string(SCRIPT.to_owned()),
     }
+}
+
+fn plot(plot: &Plot) -> Value {
+    context! { name => plot.name, caption => plot.caption, svg => Value::from_safe_string(plot.svg.clone()) }
 }
 
 fn todo(todo: &Todo, medium: Medium) -> Value {

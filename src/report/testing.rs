@@ -200,7 +200,57 @@ pub fn shop() -> Answers {
         Span::Lake,
         table("what | id | gate_id | purpose | pass_recorded | declared_in\ngate | Stop:notify.sh | Stop:notify.sh | notifier | false | .claude/settings.json"),
     );
+    replayed(&mut a);
     a
+}
+
+/// Three failures and a control through three validators: one catches, one reads nothing, one fails everything.
+fn replayed(a: &mut Answers) {
+    a.insert(
+        "replay_matrix",
+        Span::Lake,
+        table(
+            "replay_id | replayed_at | part | fixture_id | fixture_class | severity | failure_mode | gate_id | validator_id | outcome | expected_outcome | as_expected | believed | n_catchers | issues | waived
+             p | - | - | blind-sensor | normative | critical | vacuous_pass | gate_sensors | cry-wolf | catches | - | - | false | 1 | [] | -
+             p | - | - | blind-sensor | normative | critical | vacuous_pass | gate_sensors | empty¦<i> | vacuous | - | - | true | 1 | [] | -
+             p | - | - | blind-sensor | normative | critical | vacuous_pass | gate_sensors | look | catches | catches | true | true | 1 | [] | -
+             p | - | - | stale-approval | normative | major | stale_approval | gate_sensors | cry-wolf | catches | - | - | false | 0 | [] | -
+             p | - | - | stale-approval | normative | major | stale_approval | gate_sensors | empty¦<i> | times_out | - | - | true | 0 | [no_verdict] | -
+             p | - | - | stale-approval | normative | major | stale_approval | gate_sensors | look | misses | catches | false | true | 0 | [missed] | false
+             p | - | - | shared-marker | known_defect | minor | - | gate_sensors | look | unsupported | - | - | true | 0 | [] | -
+             p | - | - | good-tree | control | info | - | gate_sensors | cry-wolf | catches | misses | false | false | 0 | [false_alarm] | false
+             p | - | - | good-tree | control | info | - | gate_sensors | look | misses | misses | true | true | 0 | [] | -",
+        ),
+    );
+    a.insert(
+        "replay_validators",
+        Span::Lake,
+        table(
+            "gate_id | validator_id | believed | n_failures | n_read | n_catches | n_misses | n_wrong_reason | n_vacuous | n_skipped | n_stale | n_flaky | n_crashes | n_times_out | n_controls | n_controls_failed | emptied_outcome | n_caught | n_alone | worst_alone | share | dominated_by | dead | vacuous | wall_median_ms | n_timed
+             gate_sensors | cry-wolf | false | 2 | 2 | 2 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 1 | 1 | catches | 0 | 0 | - | 0.0 | [] | false | false | 4.25 | 3
+             gate_sensors | empty¦<i> | true | 2 | 2 | 0 | 0 | 0 | 1 | 0 | 0 | 0 | 0 | 1 | 0 | 0 | - | 0 | 0 | - | 0.0 | [] | false | true | - | 0
+             gate_sensors | look | true | 3 | 2 | 1 | 1 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 1 | 0 | - | 1 | 1 | critical | 1.0 | [] | false | false | 8.5 | 3",
+        ),
+    );
+    a.insert(
+        "replay_coverage",
+        Span::Lake,
+        table(
+            "gate_id | failure_mode | n_failures | n_caught | n_alone | n_missed | n_no_verdict | n_not_read | n_expected | worst_missed | missed
+             - | stale_approval | 1 | 0 | - | 0 | 1 | 0 | 1 | - | []
+             - | vacuous_pass | 1 | 1 | - | 0 | 0 | 0 | 1 | - | []
+             - | - | 1 | 0 | - | 0 | 0 | 1 | 0 | - | []
+             gate_sensors | vacuous_pass | 1 | 1 | 1 | 0 | 0 | 0 | 1 | - | []",
+        ),
+    );
+    a.insert(
+        "replay_flips",
+        Span::Lake,
+        table(
+            "against | earlier | earlier_at | replay_id | replayed_at | flip | fixture_id | fixture_class | severity | failure_mode | gate_id | validator_id | outcome_before | outcome | gone | waived
+             baseline | origin/main | - | p | - | newly_missed | stale-approval | normative | major | stale_approval | gate_sensors | look | catches | misses | false | false",
+        ),
+    );
 }
 
 /// The frame of the shop's report.

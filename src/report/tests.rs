@@ -40,7 +40,10 @@ fn an_empty_lake_gives_a_report_that_says_so() {
     let text = strip(&summary(&audit, &[]));
     assert!(text.contains("no run ended in this span") && text.contains("no gate run is recorded"), "{text}");
     assert!(plots(&audit.answers).unwrap().is_empty());
-    assert!(pages::html(&audit, &[], &[]).unwrap().contains("no run ended in this span"));
+    let html = pages::html(&audit, &[], &[]).unwrap();
+    assert!(html.contains("no run ended in this span"));
+    assert!(html.contains("no replay results; run <code class=\"cmd\">mechanic replay</code>"), "{html}");
+    assert!(pages::markdown(&audit, &[], &[]).unwrap().contains("no replay results; run `mechanic replay`"));
     assert!(pages::markdown(&audit, &[], &[]).unwrap().contains("Nothing that these records ask for."));
 }
 
@@ -63,7 +66,7 @@ fn the_html_page_fetches_nothing_and_obeys_no_name() {
         assert!(!html.contains(forbidden), "{forbidden}");
     }
     assert!(html.contains("&lt;b&gt;") && html.contains("`evil`"));
-    assert_eq!(html.matches("<svg").count(), 4);
+    assert_eq!(html.matches("<svg").count(), 5);
 }
 
 #[test]

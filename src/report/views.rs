@@ -52,23 +52,23 @@ pub struct Cell {
 }
 
 impl Cell {
-    fn plain(text: impl Into<String>) -> Cell {
+    pub(super) fn plain(text: impl Into<String>) -> Cell {
         Cell { text: text.into(), sort: None, name: false, alarm: false }
     }
 
-    fn name(text: Option<&str>) -> Cell {
+    pub(super) fn name(text: Option<&str>) -> Cell {
         match text {
             Some(text) => Cell { text: text.to_owned(), sort: None, name: true, alarm: false },
             None => Cell::plain(UNKNOWN),
         }
     }
 
-    fn figure(value: Option<i64>, spell: impl FnOnce(i64) -> String) -> Cell {
+    pub(super) fn figure(value: Option<i64>, spell: impl FnOnce(i64) -> String) -> Cell {
         Cell { text: known(value, spell), sort: value.map(|n| n as f64), name: false, alarm: false }
     }
 
     /// A count of something that should not happen.
-    fn trouble(value: Option<i64>) -> Cell {
+    pub(super) fn trouble(value: Option<i64>) -> Cell {
         Cell { alarm: value.is_some_and(|n| n > 0), ..Cell::figure(value, count) }
     }
 
@@ -77,11 +77,11 @@ impl Cell {
     }
 }
 
-const fn num(label: &'static str, doc: &'static str) -> Column {
+pub(super) const fn num(label: &'static str, doc: &'static str) -> Column {
     Column { label, doc, numeric: true }
 }
 
-const fn word(label: &'static str, doc: &'static str) -> Column {
+pub(super) const fn word(label: &'static str, doc: &'static str) -> Column {
     Column { label, doc, numeric: false }
 }
 

@@ -22,5 +22,7 @@ mod real;
 mod record;
 #[cfg(target_os = "linux")]
 mod replay;
+#[cfg(target_os = "linux")]
+mod replay_lake;
 mod support;
 mod truth;

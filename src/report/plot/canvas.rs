@@ -21,6 +21,8 @@ pub const BLUE: Colour = RGBColor(0x2f, 0x6f, 0xb0);
 pub const GREEN: Colour = RGBColor(0x4f, 0x9d, 0x69);
 pub const VIOLET: Colour = RGBColor(0x8a, 0x63, 0xa9);
 pub const PALE: Colour = RGBColor(0xc9, 0xd1, 0xd9);
+/// Of letters on a dark fill.
+pub const WHITE: Colour = RGBColor(0xff, 0xff, 0xff);
 
 /// What the colours become on a dark page: attributes give way to style sheets.
 pub const DARK_CSS: &str = "svg.plot [fill=\"#1F2328\"]{fill:#e6edf3}svg.plot [fill=\"#656D76\"]{fill:#9aa4af}\
@@ -29,7 +31,8 @@ pub const DARK_CSS: &str = "svg.plot [fill=\"#1F2328\"]{fill:#e6edf3}svg.plot [f
     svg.plot [fill=\"#B42318\"]{fill:#f0665c}svg.plot [stroke=\"#B42318\"]{stroke:#f0665c}\
     svg.plot [fill=\"#E8710A\"]{fill:#f0883e}svg.plot [fill=\"#D4A72C\"]{fill:#d9b44a}\
     svg.plot [fill=\"#2F6FB0\"]{fill:#6aa5e3}svg.plot [stroke=\"#2F6FB0\"]{stroke:#6aa5e3}\
-    svg.plot [fill=\"#4C8DAE\"]{fill:#6fb1d1}svg.plot [fill=\"#C9D1D9\"]{fill:#484f58}svg.plot [fill=\"#8A63A9\"]{fill:#b58bd6}";
+    svg.plot [fill=\"#4C8DAE\"]{fill:#6fb1d1}svg.plot [fill=\"#C9D1D9\"]{fill:#484f58}svg.plot [fill=\"#8A63A9\"]{fill:#b58bd6}\
+    svg.plot [fill=\"#FFFFFF\"]{fill:#0d1117}";
 
 /// Font size of labels, pixels.
 pub const SIZE: i32 = 13;
@@ -96,6 +99,24 @@ impl Canvas<'_> {
 
     pub fn bold(&self, text: &str, at: (i32, i32), anchor: At) -> Result<(), PlotError> {
         self.write(text, at, anchor, INK, FontStyle::Bold)
+    }
+
+    /// A text that begins at `at` and goes up.
+    pub fn upwards(&self, text: &str, at: (i32, i32), colour: Colour) -> Result<(), PlotError> {
+        let font = ("sans-serif", f64::from(SIZE) * 1.24, FontStyle::Normal).into_font().transform(FontTransform::Rotate270);
+        let font = font.color(&colour).pos(Pos::new(HPos::Left, VPos::Center));
+        self.area.draw_text(&escape::visible(text), &font, at).map_err(|e| self.error(e))
+    }
+
+    /// A letter or small number in the middle of a cell.
+    pub fn letter(&self, text: &str, at: (i32, i32), colour: Colour) -> Result<(), PlotError> {
+        let font = ("sans-serif", 11.0 * 1.24, FontStyle::Bold).into_font().color(&colour).pos(Pos::new(HPos::Center, VPos::Center));
+        self.area.draw_text(text, &font, at).map_err(|e| self.error(e))
+    }
+
+    /// The edge of a rectangle.
+    pub fn frame(&self, (x0, y0): (i32, i32), (x1, y1): (i32, i32), colour: Colour) -> Result<(), PlotError> {
+        self.area.draw(&Rectangle::new([(x0, y0), (x1, y1)], colour.stroke_width(2))).map_err(|e| self.error(e))
     }
 
     fn write(&self, text: &str, at: (i32, i32), anchor: At, colour: Colour, style: FontStyle) -> Result<(), PlotError> {

@@ -3,10 +3,13 @@
 mod canvas;
 mod cost_yield;
 mod first_stops;
+mod replay_matrix;
 mod time_shares;
 mod trend;
 
 use super::answers::Answers;
+/// The plot that stands with what replay proves.
+pub use replay_matrix::NAME as REPLAY;
 
 /// A drawn plot.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +32,13 @@ pub struct PlotError {
 
 /// All plots that have something to show, in the order of the page.
 pub fn plots(answers: &Answers) -> Result<Vec<Plot>, PlotError> {
-    let drawn = [first_stops::plot(answers)?, cost_yield::plot(answers)?, trend::plot(answers)?, time_shares::plot(answers)?];
+    let drawn = [
+        first_stops::plot(answers)?,
+        cost_yield::plot(answers)?,
+        trend::plot(answers)?,
+        time_shares::plot(answers)?,
+        replay_matrix::plot(answers)?,
+    ];
     Ok(drawn.into_iter().flatten().collect())
 }
 
