@@ -172,7 +172,7 @@ pub fn perform(request: &Request, progress: &dyn Progress) -> Result<Results, Fa
     results.exit = weigh::exit_code(&issues);
     results.issues = issues;
     subsumption(&mut results, &tasks, &filled);
-    results.measured.at = Some(at.to_string());
+    results.measured.began_at = Some(at.to_string());
     results.measured.took_ms = begun.elapsed().as_millis() as u64;
     results.measured.runs = filled.runs + before.runs;
     Ok(results)

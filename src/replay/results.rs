@@ -127,7 +127,7 @@ pub struct Subsumption {
 pub struct Measured {
     /// When it began, RFC 3339, UTC.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub at: Option<String>,
+    pub began_at: Option<String>,
     pub runs: usize,
     pub remembered: usize,
     pub took_ms: u64,
@@ -145,7 +145,7 @@ pub struct Measured {
 pub struct CellTime {
     /// Microseconds; of a remembered cell, those of the run that is remembered. `None`: it was never run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub us: Option<u64>,
+    pub took_us: Option<u64>,
     pub remembered: bool,
 }
 
@@ -189,7 +189,7 @@ impl ValidatorLine {
 impl CellTime {
     pub fn of(cell: &Cell) -> CellTime {
         let us = cell.once.took.as_micros() as u64;
-        CellTime { us: (us > 0).then_some(us), remembered: cell.from_memo }
+        CellTime { took_us: (us > 0).then_some(us), remembered: cell.from_memo }
     }
 }
 

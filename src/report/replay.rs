@@ -59,7 +59,7 @@ fn lines(answers: &Answers, first: &Row, cells: &[Row]) -> Vec<Rich> {
         .filter(|r| r.n("n_catchers") == 0 && r.text("fixture_id").is_some_and(|f| failures.contains(f)))
         .filter_map(|r| r.text("fixture_id"))
         .collect();
-    let mut line = Rich::words(format!("{} of {} are caught", count(caught), counted(failures.len() as i64, "failure", "failures")));
+    let mut line = Rich::words(format!("{} of {} caught", count(caught), counted(failures.len() as i64, "failure", "failures")));
     if !uncaught.is_empty() {
         line = line.then(format!("; {} by nobody: ", count(uncaught.len() as i64))).names(uncaught, NAMES);
     }
@@ -81,7 +81,7 @@ fn lines(answers: &Answers, first: &Row, cells: &[Row]) -> Vec<Rich> {
     let alone = named(&|r| r.n("n_alone") > 0);
     if !alone.is_empty() {
         let n: i64 = rows.iter().map(|r| r.n("n_alone")).sum();
-        let line = format!("{} hang on a single validator; without it they slip through: ", counted(n, "failure", "failures"));
+        let line = format!("{} on a single validator, without which nothing stops them: ", counted(n, "failure hangs", "failures hang"));
         out.push(Rich::words(line).names(alone, NAMES));
     }
     let told: [(&str, Vec<&str>); 4] = [

@@ -21,7 +21,9 @@ pub const BLUE: Colour = RGBColor(0x2f, 0x6f, 0xb0);
 pub const GREEN: Colour = RGBColor(0x4f, 0x9d, 0x69);
 pub const VIOLET: Colour = RGBColor(0x8a, 0x63, 0xa9);
 pub const PALE: Colour = RGBColor(0xc9, 0xd1, 0xd9);
-/// Of letters on a dark fill.
+/// Of letters on a bright fill, on a dark page too.
+pub const BLACK: Colour = RGBColor(0x0d, 0x11, 0x17);
+/// Of letters on a dark fill; dark on a dark page, where such fills are bright.
 pub const WHITE: Colour = RGBColor(0xff, 0xff, 0xff);
 
 /// What the colours become on a dark page: attributes give way to style sheets.
@@ -108,9 +110,18 @@ impl Canvas<'_> {
         self.area.draw_text(&escape::visible(text), &font, at).map_err(|e| self.error(e))
     }
 
-    /// A letter or small number in the middle of a cell.
+    /// A letter in the middle of a cell.
     pub fn letter(&self, text: &str, at: (i32, i32), colour: Colour) -> Result<(), PlotError> {
-        let font = ("sans-serif", 11.0 * 1.24, FontStyle::Bold).into_font().color(&colour).pos(Pos::new(HPos::Center, VPos::Center));
+        self.small(text, at, colour, 11.0, FontStyle::Bold)
+    }
+
+    /// A number below a narrow column.
+    pub fn number(&self, n: &str, at: (i32, i32), colour: Colour) -> Result<(), PlotError> {
+        self.small(n, at, colour, 10.0, FontStyle::Normal)
+    }
+
+    fn small(&self, text: &str, at: (i32, i32), colour: Colour, size: f64, style: FontStyle) -> Result<(), PlotError> {
+        let font = ("sans-serif", size * 1.24, style).into_font().color(&colour).pos(Pos::new(HPos::Center, VPos::Center));
         self.area.draw_text(text, &font, at).map_err(|e| self.error(e))
     }
 

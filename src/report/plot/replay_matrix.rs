@@ -175,7 +175,7 @@ impl Heatmap<'_> {
     }
 
     fn size(&self) -> (i32, i32) {
-        let rows = (self.fixtures.len() + self.groups().len() * 2 + 4) as i32;
+        let rows = (self.fixtures.len() + self.groups().len() * 2 + 3) as i32;
         let width = self.left() + self.column() * self.validators.len() as i32 + RIGHT;
         (width.max(WIDTH), TOP + self.head() + rows * ROW)
     }
@@ -231,7 +231,7 @@ impl Heatmap<'_> {
             canvas.text(title, (left - 8, y), At::Right, MUTED)?;
             for (i, validator) in self.validators.iter().enumerate() {
                 let n = of(validator);
-                canvas.letter(&count(n), (self.x(i) + column / 2, y), if n == 0 { MUTED } else { INK })?;
+                canvas.number(&count(n), (self.x(i) + column / 2, y), if n == 0 { MUTED } else { INK })?;
             }
         }
         let more = match self.left_out {

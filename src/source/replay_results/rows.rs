@@ -117,7 +117,7 @@ impl Replay {
             waived: (!failing.is_empty()).then(|| failing.iter().all(|i| i.waived.is_some())),
             n_findings: cell.findings.len() as i64,
             substance: cell.substance.filter(|n| *n >= 0),
-            wall_us: time.us.filter(|us| *us >= 0),
+            wall_us: time.took_us.filter(|us| *us >= 0),
             memo_hit: time.remembered,
             emptied_outcome: kind.and_then(|k| self.emptied.get(&(cell.validator.clone(), k.to_owned())).copied()),
             baseline: self.baseline.clone(),

@@ -71,7 +71,7 @@ pub(super) struct Cell {
 
 #[derive(Deserialize, Default, Clone)]
 pub(super) struct Time {
-    pub(super) us: Option<i64>,
+    pub(super) took_us: Option<i64>,
     pub(super) remembered: Option<bool>,
 }
 
@@ -139,7 +139,7 @@ impl Replay {
         let baseline = comparison.get("baseline").and_then(Value::as_str);
         Replay {
             id: stable_id(&[FORMAT, &found, &digest(measured.to_string().as_bytes())]),
-            at: measured.get("at").and_then(Value::as_str).and_then(Ts::parse),
+            at: measured.get("began_at").and_then(Value::as_str).and_then(Ts::parse),
             version: text(whole, "/mechanic"),
             part: text(whole, "/part"),
             exit: whole.get("exit").and_then(Value::as_i64),

@@ -32,8 +32,8 @@ fn document() -> Value {
             {"kind": "on_nothing", "validator": "blind", "text": "no fixture"}
         ],
         "subsumption": {"caught": 1, "uncaught": [], "worth": [], "not_believed": [], "dead": [], "vacuous": []},
-        "measured": {"at": "2026-11-02T10:00:00Z", "runs": 3, "remembered": 1, "took_ms": 5, "cost_ms": {},
-            "cells": [{"us": 1500, "remembered": false}, {"remembered": true}, {"us": 7, "remembered": true}]}
+        "measured": {"began_at": "2026-11-02T10:00:00Z", "runs": 3, "remembered": 1, "took_ms": 5, "cost_ms": {},
+            "cells": [{"took_us": 1500, "remembered": false}, {"remembered": true}, {"took_us": 7, "remembered": true}]}
     })
 }
 
@@ -108,7 +108,7 @@ fn a_copied_or_reformatted_file_is_the_same_replay_and_a_later_one_with_the_same
     let first = ids(&document().to_string());
     assert_eq!(ids(&serde_json::to_string_pretty(&document()).unwrap()), first);
     let mut later = document();
-    later["measured"]["at"] = json!("2026-11-03T10:00:00Z");
+    later["measured"]["began_at"] = json!("2026-11-03T10:00:00Z");
     let later = ids(&later.to_string());
     assert!(later.0 != first.0 && later.1 == first.1 && later.2 != first.2);
     let mut other = document();
