@@ -11,7 +11,7 @@ use crate::replay::{Results, write_whole};
 use crate::source::replay_results::FOLDER;
 
 /// Keeps the results and reads them into the lake. A replay that finds what an earlier one found takes its place: it says the same, of
-/// a later time. `asked`: the lake was named on the command line, so it is begun where there is none; else no lake means nothing to do.
+/// a later time; one that ran nothing, for all is remembered, leaves it as it is. `asked`: the lake was named on the command line, so it is begun where there is none; else no lake means nothing to do.
 pub fn keep(lake: &Path, asked: bool, results: &Results) -> anyhow::Result<Option<PathBuf>> {
     let lake = match Lake::open(lake) {
         Ok(lake) => lake,
@@ -23,11 +23,20 @@ pub fn keep(lake: &Path, asked: bool, results: &Results) -> anyhow::Result<Optio
     let short = digest.strip_prefix("sha256:").and_then(|d| d.get(..16)).unwrap_or("results");
     let file = Path::new(FOLDER).join(format!("{short}.json"));
     std::fs::create_dir_all(FOLDER).with_context(|| format!("make the folder {FOLDER}"))?;
-    write_whole(&file, results.json().as_bytes())?;
+    // What ran nothing and says what was kept last has nothing to add.
+    if results.measured.runs > 0 || newest().as_deref() != Some(file.as_path()) {
+        write_whole(&file, results.json().as_bytes())?;
+    }
     let now = Ts(jiff::Timestamp::now().as_microsecond());
     ingest(&lake, std::slice::from_ref(&file), &Options::at(now), &Silent)
         .with_context(|| format!("the results are kept in {0}; read them later with `mechanic ingest {0}`", file.display()))?;
     Ok(Some(file))
+}
+
+/// The file that was kept last.
+fn newest() -> Option<PathBuf> {
+    let entries = std::fs::read_dir(FOLDER).ok()?.flatten();
+    entries.filter_map(|e| Some((e.metadata().ok()?.modified().ok()?, e.path()))).max().map(|(_, path)| path)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use super::figures::{UNKNOWN, count, counted};
 use super::rich::Rich;
 use super::table::Row;
 use super::views::{Cell, View, num, word};
+use crate::model::time::Ts;
 
 /// Kinds of what fails the check unless waived.
 pub const FAILING: &[&str] = &["missed", "newly_missed", "false_alarm", "skipped_reference", "unanswered", "self_acquittal"];
@@ -41,7 +42,7 @@ fn lines(answers: &Answers, first: &Row, cells: &[Row]) -> Vec<Rich> {
     let (failures, controls) = (ids(&["normative", "known_defect"]), ids(&["control"]));
     let rows: Vec<Row> = answers.rows("replay_validators", Span::Lake).collect();
     let named = |of: &dyn Fn(&Row) -> bool| -> Vec<&str> { rows.iter().filter(|r| of(r)).filter_map(|r| r.text("validator_id")).collect() };
-    let when = first.time("replayed_at").map_or("at an unknown time".to_owned(), |t| format!("of {t}"));
+    let when = first.time("replayed_at").map_or("at an unknown time".to_owned(), |t| format!("of {}", second(t)));
     let mut out = Vec::new();
     let mut begin = Rich::words(format!(
         "the newest replay, {when}: {} and {} through {}",
@@ -97,6 +98,12 @@ fn lines(answers: &Answers, first: &Row, cells: &[Row]) -> Vec<Rich> {
         out.push(Rich::words(words).names(names, NAMES));
     }
     out
+}
+
+/// An instant to the second.
+fn second(at: Ts) -> String {
+    let text = at.to_string();
+    text.split_once('.').map_or(text.clone(), |(until, _)| format!("{until}Z"))
 }
 
 /// A share to two places.
@@ -214,7 +221,7 @@ fn flips(answers: &Answers) -> View {
         let waived = if r.flag("waived") == Some(true) { " (waived)" } else { "" };
         let gone = if r.flag("gone") == Some(true) { ", which is gone" } else { "" };
         let held = match r.time("earlier_at") {
-            Some(at) => Cell::plain(format!("replay of {at}")),
+            Some(at) => Cell::plain(format!("replay of {}", second(at))),
             None => Cell::name(r.text("earlier")),
         };
         vec![

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::canvas::{
-    At, BLUE, CRITICAL, Canvas, Colour, GRID, INK, MAJOR, MINOR, MUTED, PALE, SIZE, UNRATED, VIOLET, WHITE, draw, text_width,
+    At, BLACK, BLUE, CRITICAL, Canvas, Colour, GRID, INK, MAJOR, MINOR, MUTED, PALE, SIZE, UNRATED, VIOLET, WHITE, draw, text_width,
 };
 use super::{Plot, PlotError};
 use crate::model::vocabulary::ReplayOutcome;
@@ -19,7 +19,6 @@ pub const NAME: &str = "replay-matrix";
 const WIDTH: i32 = 960;
 const ROW: i32 = 17;
 const RIGHT: i32 = 62;
-const TOP: i32 = 94;
 /// Rows and columns at most; the table has all.
 const MOST: usize = 160;
 const MOST_ACROSS: usize = 60;
@@ -108,9 +107,9 @@ fn look(outcome: ReplayOutcome, control: bool) -> (Colour, f64, Colour) {
     match outcome {
         ReplayOutcome::Catches if control => (CRITICAL, 1.0, WHITE),
         ReplayOutcome::Catches => (BLUE, 1.0, WHITE),
-        ReplayOutcome::WrongReason => (MAJOR, 1.0, INK),
+        ReplayOutcome::WrongReason => (MAJOR, 1.0, BLACK),
         ReplayOutcome::Crashes | ReplayOutcome::TimesOut => (INK, 1.0, WHITE),
-        ReplayOutcome::Skipped => (MINOR, 0.8, INK),
+        ReplayOutcome::Skipped => (MINOR, 0.8, BLACK),
         ReplayOutcome::Vacuous => (VIOLET, 1.0, WHITE),
         ReplayOutcome::Flaky => (MAJOR, 0.45, INK),
         ReplayOutcome::Stale | ReplayOutcome::New => (UNRATED, 0.6, INK),
@@ -132,6 +131,14 @@ const PHRASES: &[(ReplayOutcome, bool, &str)] = &[
     (ReplayOutcome::TimesOut, false, "timed out"),
     (ReplayOutcome::Unsupported, false, "does not read it"),
 ];
+
+/// An entry of the legend.
+enum Entry {
+    /// On a control?
+    Outcome(ReplayOutcome, bool),
+    Doubted,
+    Fails,
+}
 
 struct Heatmap<'a> {
     at: &'a BTreeMap<(&'a str, &'a str), Row<'a>>,
@@ -177,7 +184,7 @@ impl Heatmap<'_> {
     fn size(&self) -> (i32, i32) {
         let rows = (self.fixtures.len() + self.groups().len() * 2 + 3) as i32;
         let width = self.left() + self.column() * self.validators.len() as i32 + RIGHT;
-        (width.max(WIDTH), TOP + self.head() + rows * ROW)
+        (width.max(WIDTH), self.top() + self.head() + rows * ROW)
     }
 
     fn x(&self, i: usize) -> i32 {
@@ -187,9 +194,9 @@ impl Heatmap<'_> {
     fn draw(&self, canvas: &Canvas<'_>) -> Result<(), PlotError> {
         let (left, column) = (self.left(), self.column());
         let right = self.x(self.validators.len());
-        canvas.bold("What replay proves", (0, SIZE), At::Left)?;
+        canvas.bold("Every validator on every fixture", (0, SIZE), At::Left)?;
         self.legend(canvas)?;
-        let mut y = TOP + self.head();
+        let mut y = self.top() + self.head();
         for (i, (name, validator)) in self.names().iter().zip(self.validators).enumerate() {
             let colour = if validator.believed { INK } else { MUTED };
             canvas.upwards(name, (self.x(i) + column / 2, y - 6), colour)?;
@@ -199,8 +206,14 @@ impl Heatmap<'_> {
             y += ROW;
             canvas.bold(title, (left - 8, y - ROW / 2), At::Right)?;
             canvas.line((left, y - ROW / 2), (right, y - ROW / 2), GRID)?;
+            let mut stripe = false;
             for fixture in fixtures {
                 canvas.text(&shorten(fixture.id, 40), (left - 8, y + ROW / 2), At::Right, INK)?;
+                // Stripes lead the eye from the name to its cells.
+                if stripe {
+                    canvas.rect((left, y), (right, y + ROW), PALE, 0.16)?;
+                }
+                stripe = !stripe;
                 for (i, validator) in self.validators.iter().enumerate() {
                     if let Some((outcome, failing)) = self.outcome(fixture.id, validator.id) {
                         let place = (self.x(i) + 1, y + 1, self.x(i) + column - 1, y + ROW - 1);
@@ -212,7 +225,7 @@ impl Heatmap<'_> {
                 }
                 if class != "control" {
                     let (text, colour) = match fixture.n_catchers {
-                        0 => ("nobody".to_owned(), CRITICAL),
+                        0 => ("nobody".to_owned(), if class == "known_defect" { MUTED } else { CRITICAL }),
                         n => (count(n), MUTED),
                     };
                     canvas.text(&text, (right + 8, y + ROW / 2), At::Left, colour)?;
@@ -259,41 +272,51 @@ impl Heatmap<'_> {
         canvas.letter(letter.encode_utf8(&mut [0; 4]), ((x0 + x1) / 2, (y0 + y1) / 2), ink)
     }
 
-    /// The outcomes that are there.
-    fn legend(&self, canvas: &Canvas<'_>) -> Result<(), PlotError> {
-        let (mut x, mut y) = (0, 40);
-        let mut place = |label: &str| {
-            let need = 24 + text_width(label) + 14;
-            if x > 0 && x + need > WIDTH {
-                (x, y) = (0, y + 20);
-            }
-            let here = (x, y);
-            x += need;
-            here
-        };
+    /// What the legend has to explain: what is there, and where each entry stands.
+    fn entries(&self) -> Vec<(Entry, &'static str, (i32, i32))> {
         let seen = |outcome: ReplayOutcome, control: bool| {
             let is = |f: &&Fixture| (f.class == "control") == control || outcome != ReplayOutcome::Catches;
             let cell = |f: &Fixture| self.validators.iter().any(|v| self.outcome(f.id, v.id).is_some_and(|(o, _)| o == outcome));
             self.fixtures.iter().filter(is).any(cell)
         };
-        for (outcome, control, label) in PHRASES.iter().filter(|(outcome, control, _)| seen(*outcome, *control)) {
-            let (x, y) = place(label);
-            if *outcome == ReplayOutcome::Unsupported {
-                canvas.frame((x, y - 7), (x + 18, y + 7), GRID)?;
-            }
-            self.cell(canvas, (x, y - 7, x + 18, y + 7), *outcome, *control, true)?;
-            canvas.text(label, (x + 24, y), At::Left, INK)?;
-        }
+        let mut entries: Vec<(Entry, &'static str)> = PHRASES
+            .iter()
+            .filter(|(outcome, control, _)| seen(*outcome, *control))
+            .map(|(outcome, control, label)| (Entry::Outcome(*outcome, *control), *label))
+            .collect();
         if self.validators.iter().any(|v| !v.believed) {
-            let label = "† not believed: fails a control, or nothing at all";
-            let (x, y) = place(label);
-            self.cell(canvas, (x, y - 7, x + 18, y + 7), ReplayOutcome::Catches, false, false)?;
-            canvas.text(label, (x + 24, y), At::Left, INK)?;
+            entries.push((Entry::Doubted, "† not believed: fails a control, or nothing at all"));
         }
         if self.at.values().any(fails) {
-            let label = "fails the check";
-            let (x, y) = place(label);
-            canvas.frame((x, y - 7), (x + 18, y + 7), CRITICAL)?;
+            entries.push((Entry::Fails, "fails the check"));
+        }
+        let (mut x, mut y) = (0, 40);
+        let place = |(entry, label): (Entry, &'static str)| {
+            let need = 24 + text_width(label) + 14;
+            if x > 0 && x + need > WIDTH {
+                (x, y) = (0, y + 20);
+            }
+            x += need;
+            (entry, label, (x - need, y))
+        };
+        entries.into_iter().map(place).collect()
+    }
+
+    /// Where the names of the validators may begin.
+    fn top(&self) -> i32 {
+        self.entries().last().map_or(40, |(.., (_, y))| *y) + 20
+    }
+
+    fn legend(&self, canvas: &Canvas<'_>) -> Result<(), PlotError> {
+        for (entry, label, (x, y)) in self.entries() {
+            let place = (x, y - 7, x + 18, y + 7);
+            let frame = |colour: Colour| canvas.frame((x, y - 7), (x + 18, y + 7), colour);
+            match entry {
+                Entry::Outcome(ReplayOutcome::Unsupported, _) => frame(GRID)?,
+                Entry::Outcome(outcome, control) => self.cell(canvas, place, outcome, control, true)?,
+                Entry::Doubted => self.cell(canvas, place, ReplayOutcome::Catches, false, false)?,
+                Entry::Fails => frame(CRITICAL)?,
+            }
             canvas.text(label, (x + 24, y), At::Left, INK)?;
         }
         Ok(())
