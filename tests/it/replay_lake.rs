@@ -243,7 +243,10 @@ fn flips_against_a_baseline_are_those_replay_named() {
     validators(dir.path(), &[("twin-a", "twins", &look("one"))]);
     let gone = results(dir.path(), &["--baseline", "before.json", "--lake", ".mechanic/lake"]);
     let missed = gone["comparison"]["newly_missed"].as_array().unwrap().len();
-    let in_lake = query(dir.path(), "replay_flips").into_iter().filter(|f| f["flip"] == "newly_missed" && f["gone"] == "true").count();
+    let in_lake = query(dir.path(), "replay_flips")
+        .into_iter()
+        .filter(|f| f["against"] == "baseline" && f["flip"] == "newly_missed" && f["gone"] == "true")
+        .count();
     assert!(missed > 0 && in_lake == missed, "{missed} {in_lake}");
 }
 
