@@ -323,6 +323,24 @@ fn an_unchanged_replay_of_200_fixtures_runs_nothing() {
     let again = results(dir.path(), &[]);
     assert_eq!((first["exit"].as_i64(), first["measured"]["remembered"].as_i64()), (Some(0), Some(0)));
     assert_eq!((again["measured"]["runs"].as_i64(), again["measured"]["remembered"].as_i64()), (Some(0), Some(400)));
+    // What ran nothing and says what was kept last is not kept again; what was kept before another one is.
+    let kept = || {
+        let files = fs::read_dir(dir.path().join(".mechanic/replays")).unwrap().map(|e| e.unwrap().path());
+        files.map(|file| (file.clone(), fs::read(file).unwrap())).collect::<BTreeMap<_, _>>()
+    };
+    results(dir.path(), &["--lake", ".mechanic/lake"]);
+    let once = kept();
+    results(dir.path(), &[]);
+    assert!(once.len() == 1 && kept() == once);
+    validators(dir.path(), &[("v", "g", &look("bad")), ("w", "g", &look("ba|nothing"))]);
+    results(dir.path(), &[]);
+    validators(dir.path(), &[("v", "g", &look("bad")), ("w", "g", &look("ba"))]);
+    let back = results(dir.path(), &[]);
+    let (file, before) = once.iter().next().unwrap();
+    assert!(kept().len() == 2 && kept()[file] != *before, "it is the newest again");
+    assert_eq!(back["measured"]["runs"].as_i64(), Some(0));
+    let shown = query(dir.path(), "replay_matrix");
+    assert_eq!(shown[0]["replayed_at"].get(..19), back["measured"]["began_at"].as_str().unwrap().get(..19));
     // A changed byte is found all the same, also where size and time of the file stay.
     let file = dir.path().join("fixtures/failures/f000/stimulus/a.txt");
     let time = fs::metadata(&file).unwrap().modified().unwrap();
