@@ -55,6 +55,9 @@ pub struct Recorded {
     pub command_hash: String,
     /// Commit that was checked out when it began. Null: no repository, or no commit.
     pub head_sha: Option<String>,
+    /// Whether the work tree was that commit's then, untracked files included. Null: unknown.
+    #[serde(default)]
+    pub clean: Option<bool>,
     /// Private git reference that keeps the tree as it was after a fail. Null: none kept.
     pub tree_ref: Option<String>,
     /// SHA-256 of the standard input that was kept. Null: none kept.
@@ -117,7 +120,8 @@ impl Recorded {
             exit_status: self.exit_status,
             substance: None,
             scope: None,
-            head_sha: self.head_sha.clone(),
+            // Of a tree with uncommitted changes the commit says nothing.
+            head_sha: self.head_sha.clone().filter(|_| self.clean == Some(true)),
             phase: None,
             subject: None,
             resolves: None,
@@ -144,7 +148,7 @@ impl Source for RecordedRuns {
     }
 
     fn version(&self) -> u32 {
-        1
+        2
     }
 
     fn claims(&self, probe: &Probe<'_>) -> bool {
@@ -258,6 +262,7 @@ mod tests {
             program: "eslint".into(),
             command_hash: "0".repeat(32),
             head_sha: Some("ab".repeat(20)),
+            clean: Some(true),
             tree_ref: None,
             stimulus: None,
         }
@@ -283,6 +288,26 @@ mod tests {
         assert_eq!(runs, [(Verdict::Pass, Some(2000), Some(false), 1), (Verdict::Fail, Some(2000), None, 2)]);
         assert_eq!(facts.findings.iter().map(|f| f.fingerprint.as_str()).collect::<Vec<_>>(), ["lint"]);
         assert_eq!((facts.gates[0].mode, facts.gates[0].pass_recorded), (Some(Mode::Block), Some(true)));
+    }
+
+    #[test]
+    fn the_commit_is_that_of_the_tree_only_where_nothing_was_uncommitted() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(FILE_NAME);
+        for (n, clean) in [(1, Some(true)), (2, Some(false)), (3, None)] {
+            Recorded { clean, ..row(n, Verdict::Pass, Mode::Block) }.append(&path).unwrap();
+        }
+        // A line of a release that did not look.
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(
+            &path,
+            format!("{text}{}", text.lines().last().unwrap().replace(",\"clean\":null", "").replace("3\",\"gate", "4\",\"gate")) + "\n",
+        )
+        .unwrap();
+        let (facts, summary) = read(&path);
+        assert_eq!((summary.records, summary.quarantined), (4, 0));
+        let known: Vec<bool> = facts.gate_runs.iter().map(|r| r.head_sha.is_some()).collect();
+        assert_eq!(known, [true, false, false, false]);
     }
 
     #[test]

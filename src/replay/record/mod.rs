@@ -54,6 +54,8 @@ pub struct Outcome {
 /// Runs the command and records it.
 pub fn record(plan: &Plan, folder: &Path) -> Outcome {
     let place = Place::of(folder);
+    // While the command runs, so that it waits for nothing.
+    let clean = place.head_sha.as_ref().and(place.top.clone()).map(|top| std::thread::spawn(move || tree::is_clean(&top)));
     let started = Timestamp::now();
     let mut command = Command::new(&plan.command[0]);
     command.args(&plan.command[1..]);
@@ -91,6 +93,7 @@ pub fn record(plan: &Plan, folder: &Path) -> Outcome {
         program: Path::new(&plan.command[0]).file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned()),
         command_hash: digest(joined.as_bytes()),
         head_sha: place.head_sha.clone(),
+        clean: clean.and_then(|looking| looking.join().ok()).flatten(),
         tree_ref,
         stimulus,
     };

@@ -56,6 +56,27 @@ fn a_pass_leaves_one_line_that_names_commit_and_delivery_and_keeps_no_tree() {
 }
 
 #[test]
+fn whether_the_tree_was_the_commits_own_is_recorded_with_it() {
+    let dir = repository();
+    let clean = |name: &str, text: &str| {
+        if !name.is_empty() {
+            fs::write(dir.path().join(name), text).unwrap();
+        }
+        record(&plan("true"), dir.path());
+        rows(&dir.path().join(".mechanic/gate-runs.jsonl")).pop().unwrap().clean
+    };
+    assert_eq!(clean("", ""), Some(true));
+    assert_eq!(clean("ignored.txt", "x"), Some(true));
+    assert_eq!(clean(".gitignore", "ignored.txt\n"), Some(false), "a change that is not committed");
+    git(dir.path(), &["commit", "-q", "-am", "Ignore less"]);
+    assert_eq!(clean("", ""), Some(true), "what this program keeps is no change of the work");
+    assert_eq!(clean("new.txt", "x"), Some(false), "a file that git does not know");
+    let outside = tempfile::tempdir().unwrap();
+    record(&plan("true"), outside.path());
+    assert_eq!(rows(&outside.path().join(".mechanic/gate-runs.jsonl"))[0].clean, None);
+}
+
+#[test]
 fn a_fail_keeps_the_uncommitted_tree_and_changes_nothing_a_person_sees() {
     let dir = repository();
     fs::write(dir.path().join("a.txt"), "broken\n").unwrap();

@@ -38,6 +38,12 @@ pub(super) fn keep(place: &Place, id: &str, gate: &str) -> anyhow::Result<Option
     Ok(Some(reference))
 }
 
+/// Whether the work tree is that of the commit checked out, untracked files included; what this program keeps there aside. `None`: unknown.
+pub(super) fn is_clean(top: &Path) -> Option<bool> {
+    let args = ["--no-optional-locks", "status", "--porcelain", "--untracked-files=normal", "--", ".", ":(top,exclude).mechanic"];
+    git(top, None, &args).ok().map(|changes| changes.is_empty())
+}
+
 fn git(top: &Path, index: Option<&Path>, args: &[&str]) -> anyhow::Result<String> {
     let mut command = Command::new("git");
     command.arg("-C").arg(top).args(["-c", "core.hooksPath=/dev/null", "-c", "commit.gpgSign=false"]).args(args);
