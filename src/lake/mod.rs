@@ -37,7 +37,7 @@ mod lock;
 mod snapshot;
 mod table;
 mod tidy;
-mod view;
+pub(crate) mod view;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -1,13 +1,15 @@
 //! Owns the view of a table: which of several copies of a row is shown, and in which order (DESIGN §4).
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, RecordBatch, StringArray, TimestampMicrosecondArray, UInt32Array};
+use arrow::array::{Array, ArrayRef, BooleanArray, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray, UInt32Array};
 use arrow::compute::{concat_batches, take, take_record_batch};
 use arrow::error::ArrowError;
 use arrow::row::{RowConverter, Rows, SortField};
 
+use crate::model::cell::{Cell, Column, Kind};
+use crate::model::gates::{GATE_MERGE, Gate, Merge};
 use crate::model::record::{Layer, Record, TableDef};
 use crate::model::sessions::{CONTEXT_TOLD_TOGETHER, Context};
 
@@ -37,7 +39,11 @@ pub(crate) fn view(table: &'static TableDef, batches: &[RecordBatch], paths: &Ha
     let copies: Vec<&[u32]> = sorted.chunk_by(same).collect();
     let first = UInt32Array::from_iter_values(copies.iter().filter_map(|c| c.first().copied()));
     let shown = take_record_batch(&all, &first)?;
-    if table.name == Context::TABLE.name { merge_contexts(shown, &all, &copies) } else { Ok(shown) }
+    match table.name {
+        name if name == Context::TABLE.name => merge_contexts(shown, &all, &copies),
+        name if name == Gate::TABLE.name => merge_gates(shown, &all, &copies),
+        _ => Ok(shown),
+    }
 }
 
 fn rows_of(columns: &[ArrayRef]) -> Result<Rows, ArrowError> {
@@ -79,6 +85,51 @@ fn merge_contexts(shown: RecordBatch, all: &RecordBatch, copies: &[&[u32]]) -> R
         }
     }
     RecordBatch::try_new(shown.schema(), columns)
+}
+
+/// Each column of a gate as [`GATE_MERGE`] says; `queries/base/gates.sql` is built on the same list.
+fn merge_gates(shown: RecordBatch, all: &RecordBatch, copies: &[&[u32]]) -> Result<RecordBatch, ArrowError> {
+    let schema = shown.schema();
+    let mut columns = shown.columns().to_vec();
+    for (name, merge) in GATE_MERGE {
+        let (at, column) = (schema.index_of(name)?, all.column(all.schema().index_of(name)?));
+        let rank: ArrayRef = match merge {
+            Merge::Place => continue,
+            Merge::Union => {
+                columns[at] = union(column, copies);
+                continue;
+            }
+            Merge::Least => column.clone(),
+            Merge::FirstOf(words) => Arc::new(ranks(column, words)),
+            Merge::Any => Arc::new(Int64Array::from_iter(
+                column.as_any().downcast_ref::<BooleanArray>().into_iter().flatten().map(|said| said.map(|yes| i64::from(!yes))),
+            )),
+        };
+        let order = rows_of(&[rank.clone()])?;
+        let best = |rows: &&[u32]| {
+            let known = rows.iter().copied().filter(|row| !rank.is_null(*row as usize));
+            known.min_by(|a, b| order.row(*a as usize).cmp(&order.row(*b as usize))).or(rows.first().copied())
+        };
+        columns[at] = take(column, &copies.iter().map(best).collect::<UInt32Array>(), None)?;
+    }
+    RecordBatch::try_new(schema, columns)
+}
+
+/// Place of each word in the list; NULL for a word that is none of them.
+fn ranks(column: &ArrayRef, words: &[&str]) -> Int64Array {
+    let texts = column.as_any().downcast_ref::<StringArray>();
+    texts.into_iter().flatten().map(|text| words.iter().position(|word| Some(*word) == text).map(|at| at as i64)).collect()
+}
+
+/// The items of all copies, sorted; NULL where none knows any.
+fn union(column: &ArrayRef, copies: &[&[u32]]) -> ArrayRef {
+    let mut out = Column::new(Kind::ListUtf8);
+    for rows in copies {
+        let known = rows.iter().filter_map(|row| Option::<Vec<String>>::read(column, *row as usize).flatten());
+        let items = known.fold(None, |items: Option<BTreeSet<String>>, more| Some(items.into_iter().flatten().chain(more).collect()));
+        items.map(|items| items.into_iter().collect::<Vec<String>>()).append(&mut out);
+    }
+    out.finish()
 }
 
 #[cfg(test)]

@@ -39,6 +39,40 @@ record! {
     }
 }
 
+/// How a column of a thing that several files show becomes one value. None of them depends on the order or the names of the files, but
+/// [`Merge::Place`], which says where the thing is shown from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Merge {
+    /// The least value of those that are known.
+    Least,
+    /// The first of these words that any file says.
+    FirstOf(&'static [&'static str]),
+    /// True where any file says so, else false where any does.
+    Any,
+    /// All items, sorted.
+    Union,
+    /// What the copy with the least path and line says.
+    Place,
+}
+
+/// A gate that ever refused is a control that blocks, whatever other files saw or declare of it; and what one file knows of it no other hides.
+pub const GATE_MERGE: &[(&str, Merge)] = &[
+    ("harness", Merge::Least),
+    ("purpose", Merge::FirstOf(&["control", "context", "recorder", "notifier", "unknown"])),
+    ("kind", Merge::FirstOf(&["human", "model", "external", "deterministic"])),
+    ("mode", Merge::FirstOf(&["block", "warn", "observe"])),
+    ("gate_order", Merge::Least),
+    ("irreversible", Merge::Any),
+    ("pinned", Merge::Any),
+    ("pass_recorded", Merge::Any),
+    ("covers", Merge::Union),
+    ("aliases", Merge::Union),
+    ("declared_in", Merge::Least),
+    ("identity", Merge::Least),
+    ("source_id", Merge::Place),
+    ("source_line", Merge::Place),
+];
+
 record! {
     /// The smallest removable thing: a sensor, a clause, a checklist item, an instruction section.
     Rule = "rules", Fact, key "rule_id" {

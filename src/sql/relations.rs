@@ -7,6 +7,7 @@ use super::embedded::{BASE, LIB};
 use super::{SqlError, Tables};
 use crate::model;
 use crate::model::cell::Kind;
+use crate::model::gates::{GATE_MERGE, Merge};
 use crate::model::record::{ColumnDef, Layer, TableDef};
 use crate::model::sessions::CONTEXT_TOLD_TOGETHER;
 
@@ -55,7 +56,7 @@ pub(super) fn all(tables: &Tables) -> Result<BTreeMap<String, Relation>, SqlErro
                 let distinct = Form::Distinct { table: def.name, key: def.key };
                 match def.name {
                     CONTEXTS => add(CONTEXTS, Form::Table, widest(def)),
-                    GATES => add("gates_merged", Form::View, first_known(def)),
+                    GATES => add("gates_merged", Form::View, merged_gates(def)),
                     GATE_RUNS => add("gate_runs_distinct", distinct, String::new()),
                     FINDINGS => add("findings_distinct", distinct, String::new()),
                     name => add(name, distinct, String::new()),
@@ -143,13 +144,22 @@ fn widest(def: &TableDef) -> String {
     by_place(def, columns.collect(), "c.*, c AS copy")
 }
 
-/// One row a gate, each column the first known value: a file that only saw the gate must not hide what another declares of it.
-fn first_known(def: &TableDef) -> String {
-    let columns = def.columns.iter().map(|c| match c.name {
-        name if name == def.key => format!("\"{name}\""),
-        "purpose" => "min_by(purpose, place) FILTER (WHERE purpose <> 'unknown') AS purpose".to_owned(),
+/// One row a gate, each column as [`GATE_MERGE`] says (the lake's own view is built on the same list).
+fn merged_gates(def: &TableDef) -> String {
+    let merge_of = |name: &str| GATE_MERGE.iter().find(|(column, _)| *column == name).map_or(Merge::Place, |(_, merge)| *merge);
+    let columns = def.columns.iter().map(|c| match (c.name, merge_of(c.name)) {
+        (name, _) if name == def.key => format!("\"{name}\""),
         // Names are quoted: some (`at`, `commit`) are words of SQL.
-        name => format!("min_by(\"{name}\", place) FILTER (WHERE \"{name}\" IS NOT NULL) AS \"{name}\""),
+        (name, Merge::Least) => format!("min(\"{name}\") AS \"{name}\""),
+        (name, Merge::Any) => format!("bool_or(\"{name}\") AS \"{name}\""),
+        (name, Merge::FirstOf(words)) => {
+            let words = words.iter().map(|word| format!("'{word}'")).collect::<Vec<_>>().join(", ");
+            format!("([{words}])[min(list_position([{words}], \"{name}\")) FILTER (WHERE \"{name}\" IS NOT NULL)] AS \"{name}\"")
+        }
+        (name, Merge::Union) => {
+            format!("list_sort(list_distinct(flatten(list(\"{name}\") FILTER (WHERE \"{name}\" IS NOT NULL)))) AS \"{name}\"")
+        }
+        (name, Merge::Place) => format!("min_by(\"{name}\", place) AS \"{name}\""),
     });
     by_place(def, columns.collect(), "c.*")
 }
