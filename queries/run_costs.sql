@@ -40,7 +40,7 @@ WITH tokens AS (
 ), economics AS (
     -- The last span that states economics wins.
     SELECT k.run_id, max_by(s.econ_subagent_tokens, row(coalesce(us(s.ended_at), 0), s.source_line, s.span_row_id)) AS subagent_tokens
-    FROM trace_spans s JOIN run_of_key k ON k.native_run_key = s.native_run_key
+    FROM trace_spans s JOIN run_of_key k ON k.native_run_key = s.native_run_key AND (k.source_id IS NULL OR k.source_id = s.source_id)
     WHERE s.econ_subagent_tokens IS NOT NULL
     GROUP BY k.run_id
 )

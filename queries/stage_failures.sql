@@ -15,7 +15,7 @@
 -- column: n_problems Different defects among them.
 WITH f AS (
     SELECT g.* FROM gate_run_facts g SEMI JOIN runs_between($since, $until, $sessions) w ON w.run_id = g.run_id
-    WHERE g.verdict IN ('pass', 'fail', 'warn') AND g.exposure_basis <> 'inferred'
+    WHERE g.verdict IN ('pass', 'fail', 'warn') AND g.exposure_basis IN ('recorded', 'implied_by_stage')
 ), found AS (
     SELECT f.gate_id, f.rule_id, f.about, count(*) AS n_findings, count(DISTINCT row(f.run_id, x.fingerprint)) AS n_problems
     FROM findings x JOIN f ON f.gate_run_id = x.gate_run_id WHERE f.verdict = 'fail'

@@ -7,7 +7,7 @@
 -- column: gate_id The gate.
 -- column: verdict The verdict.
 -- column: about product, harness or infrastructure.
--- column: exposure_basis recorded, implied_by_stage or inferred.
+-- column: exposure_basis recorded, implied_by_stage, inferred or passes_only (a source that keeps passes only).
 -- column: n_gate_runs Gate runs.
 -- column: n_runs Runs they are in.
 -- column: n_stopped_work Gate runs after which the work stopped.

@@ -7,7 +7,7 @@ use super::rulebook::Rulebook;
 use super::stops::Stop;
 use super::timeline::{Event, Timeline, same_sha};
 use crate::model::derived::GateProblem;
-use crate::model::vocabulary::{About, Encounter, ExposureBasis, FingerprintBasis, MissBasis, Verdict};
+use crate::model::vocabulary::{About, Encounter, ExposureBasis, FingerprintBasis, MissBasis, Scope, Verdict};
 
 /// What the encounters of one problem need to know of it.
 pub struct Met<'a> {
@@ -60,7 +60,8 @@ fn encounter(gate: &str, events: &[usize], met: &Met<'_>, timeline: &Timeline<'_
     }
     let closed = met.episode.closed_by.unwrap_or(usize::MAX);
     let skipped = |at: &&usize| **at < closed && matches!(timeline.events[**at].verdict, Verdict::Skipped | Verdict::SkippedRequired);
-    let silent = match (events.iter().find(skipped), events.iter().find(|&&at| at > closed)) {
+    let after = |at: &&usize| **at > closed && timeline.events[**at].effective.is_some();
+    let silent = match (events.iter().find(skipped), events.iter().find(after)) {
         (Some(&at), _) => Some(row(Encounter::Skipped, None, Some(at))),
         (None, Some(&at)) => Some(row(Encounter::AfterFix, None, Some(at))),
         (None, None) => events.is_empty().then(|| row(Encounter::NotRun, None, None)),
@@ -68,9 +69,10 @@ fn encounter(gate: &str, events: &[usize], met: &Met<'_>, timeline: &Timeline<'_
     silent.into_iter().collect()
 }
 
-/// The gate's strongest miss: a counted pass on the very commit of the first report is proven; one whose commit (or the report's) is
-/// unknown is possible where the run records writes and none lies in between. Only product problems are missed, and a run about one
-/// tool call misses nothing else.
+/// The gate's strongest miss. A counted pass on the very commit of the first report is proven, if the gate is known to cover the problem
+/// and looked as widely. It is possible where one of these is unknown, where the source keeps passes only, or where the commit is unknown
+/// and the run records writes and none lies in between. Only product problems are missed, and a run about one tool call misses nothing
+/// else.
 fn misses(events: &[usize], met: &Met<'_>, timeline: &Timeline<'_>, rules: &Rulebook) -> Option<(usize, MissBasis)> {
     let first = met.episode.reports.first()?.event;
     let reported = &timeline.events[first];
@@ -81,28 +83,41 @@ fn misses(events: &[usize], met: &Met<'_>, timeline: &Timeline<'_>, rules: &Rule
     let mut possible = None;
     for &at in events.iter().filter(|&&at| at < closed && at != first) {
         let passed = &timeline.events[at];
-        if passed.foreign != reported.foreign || !may_have_seen(passed, met, rules) {
+        let covers = rules.covers(&passed.run.gate_id, met.failure_class);
+        if passed.foreign != reported.foreign || covers == Some(false) || !may_have_seen(passed, met) {
             continue;
         }
-        match (passed.run.head_sha.as_deref(), reported.run.head_sha.as_deref()) {
-            (Some(a), Some(b)) if same_sha(a, b) => return Some((at, MissBasis::Proven)),
-            (Some(_), Some(_)) => {}
-            _ if at < first && possible.is_none() && timeline.writes.changed(passed, reported) == Some(false) => {
-                possible = Some((at, MissBasis::Possible));
+        let (earlier, later) = if at < first { (passed, reported) } else { (reported, passed) };
+        let changed = timeline.writes.changed(earlier, later);
+        let is_possible = match (passed.run.head_sha.as_deref(), reported.run.head_sha.as_deref()) {
+            (Some(a), Some(b)) if same_sha(a, b) => {
+                let same_tree = changed == Some(false) && passed.commit().is_some() && reported.commit().is_some();
+                if same_tree && covers == Some(true) && as_wide(passed, reported) && passed.run.exposure_basis.in_rates() {
+                    return Some((at, MissBasis::Proven));
+                }
+                changed != Some(true)
             }
-            _ => {}
+            (Some(_), Some(_)) => false,
+            _ => at < first && changed == Some(false),
+        };
+        if is_possible && possible.is_none() {
+            possible = Some((at, MissBasis::Possible));
         }
     }
     possible
 }
 
+/// Whether the pass is known to have looked at no less than the report did.
+fn as_wide(passed: &Event<'_>, reported: &Event<'_>) -> bool {
+    passed.run.scope == Some(Scope::Full) || passed.run.scope == reported.run.scope
+}
+
 /// Whether a pass of this gate run says anything of a problem like this one.
-fn may_have_seen(passed: &Event<'_>, met: &Met<'_>, rules: &Rulebook) -> bool {
+fn may_have_seen(passed: &Event<'_>, met: &Met<'_>) -> bool {
     passed.verdict == Verdict::Pass
         && passed.run.exposure_basis != ExposureBasis::Inferred
         && passed.run.phase.is_none()
         && passed.effective.is_some()
         && passed.about == met.about
         && passed.speaks_of(met.episode.unit.as_deref())
-        && rules.covers(&passed.run.gate_id, met.failure_class)
 }

@@ -80,7 +80,10 @@ fn report<'a>(all: &mut Vec<Episode<'a>>, alias: &mut HashMap<&'a str, &'a str>,
                 _ => true,
             }
     };
-    if let Some(open) = all.iter_mut().find(|e| e.closed_by.is_none() && same(e)) {
+    // A report without a time is known to be neither before nor after a pass: it tells of no new defect.
+    let timed = timeline.events[at].effective.is_some();
+    let known = all.iter().position(|e| e.closed_by.is_none() && same(e)).or_else(|| all.iter().rposition(&same).filter(|_| !timed));
+    if let Some(open) = known.map(|known| &mut all[known]) {
         open.unit = open.unit.take().or_else(|| finding.unit.clone());
         open.reports.push(Report { event: at, finding });
         return;
@@ -97,10 +100,13 @@ fn report<'a>(all: &mut Vec<Episode<'a>>, alias: &mut HashMap<&'a str, &'a str>,
     });
 }
 
-/// A pass closes what its own gate and rule reported, if it speaks of the unit, looks at least as wide, and the tree changed or its
+/// A pass whose time is known closes what its own gate and rule reported, if it speaks of the unit, looks at least as wide, and the tree changed or its
 /// state is unknown. A pass that names the fingerprint as resolved closes it whatever its unit.
 fn close(all: &mut [Episode<'_>], alias: &HashMap<&str, &str>, timeline: &Timeline<'_>, at: usize) {
     let event = &timeline.events[at];
+    if event.effective.is_none() {
+        return;
+    }
     for episode in all.iter_mut().filter(|e| e.closed_by.is_none()) {
         if episode.reports.iter().all(|r| r.event >= at) {
             continue;

@@ -1,15 +1,19 @@
 //! Owns linking: which native run keys and contexts are one delivery, and how that is known.
 //!
 //! Explicit ids first (a trace that names the session, a branch or work tree that names the issue), then the commit trailer, then
-//! overlap in time within one repository. A session that several deliveries could claim stays a run of its own.
+//! overlap in time within one repository. A session that several deliveries could claim stays a run of its own, and the same number of
+//! an issue joins nothing across two repositories.
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::marks::leaked_spans;
+use super::rulebook::Rulebook;
 use crate::attribute::facts::Viewed;
 use crate::config::layout::Layout;
 use crate::model::id::stable_id;
 use crate::model::sessions::Context;
 use crate::model::time::Ts;
+use crate::model::traces::TraceSpan;
 use crate::model::vocabulary::{LinkBasis, RunBasis};
 
 /// A run before its figures are known.
@@ -18,8 +22,16 @@ pub struct Delivery {
     pub run_id: String,
     pub basis: RunBasis,
     pub task: Option<String>,
-    /// Native run keys and how each was joined.
-    pub keys: BTreeMap<String, LinkBasis>,
+    /// Native run keys, with the root below which the key means this delivery where it may mean another elsewhere, and how each was
+    /// joined.
+    pub keys: BTreeMap<(String, Option<String>), LinkBasis>,
+}
+
+impl Delivery {
+    /// How rows with this native run key were joined; the weakest way where there are several.
+    pub fn joined_by(&self, native_run_key: &str) -> Option<LinkBasis> {
+        self.keys.iter().filter(|((key, _), _)| key == native_run_key).map(|(_, basis)| *basis).max()
+    }
 }
 
 /// Deliveries, and the way from a row to its delivery.
@@ -55,37 +67,56 @@ struct Traced {
     sessions: Vec<String>,
     repo: Option<String>,
     root: String,
+    /// Name of the checkout its file lies in, where the path tells.
+    checkout: Option<String>,
     from: Option<Ts>,
     to: Option<Ts>,
 }
 
-pub fn link(facts: &Viewed, layout: &Layout) -> Links {
+pub fn link(facts: &Viewed, rules: &Rulebook) -> Links {
+    let layout = &rules.layout;
     let paths = facts.paths();
     let mut links =
         Links { roots: paths.iter().map(|(id, path)| ((*id).to_owned(), layout.root_of(path).to_owned())).collect(), ..Links::default() };
-    let traced = traces(facts, &links.roots);
+    let traced = traces(facts, rules, &paths, &links.roots);
     for (key, trace) in &traced {
         links.by_key.insert(key.clone(), links.deliveries.len());
         links.deliveries.push(Delivery {
             run_id: stable_id(&["run", key]),
             basis: RunBasis::Issue,
             task: trace.task.clone(),
-            keys: BTreeMap::from([(key.clone(), LinkBasis::Explicit)]),
+            keys: BTreeMap::from([((key.clone(), None), LinkBasis::Explicit)]),
         });
     }
-    records(facts, &traced, &mut links);
+    records(facts, &traced, layout, &paths, &mut links);
     sessions(facts, &traced, layout, &mut links);
     links
 }
 
-fn traces(facts: &Viewed, roots: &HashMap<String, String>) -> BTreeMap<String, Traced> {
+/// The order in which spans tell of a delivery: by time, those without one last.
+pub fn told_before(a: &TraceSpan, b: &TraceSpan) -> std::cmp::Ordering {
+    let key = |s: &TraceSpan| (s.ended_at.is_none(), s.ended_at, s.source_line);
+    key(a).cmp(&key(b)).then_with(|| a.span_row_id.cmp(&b.span_row_id))
+}
+
+fn traces(facts: &Viewed, rules: &Rulebook, paths: &HashMap<&str, &str>, roots: &HashMap<String, String>) -> BTreeMap<String, Traced> {
     let mut traced: BTreeMap<String, Traced> = BTreeMap::new();
-    for span in &facts.trace_spans {
+    let leaked = leaked_spans(facts, rules);
+    let mut spans: Vec<&TraceSpan> = facts.trace_spans.iter().collect();
+    spans.sort_by(|a, b| told_before(a, b));
+    for span in spans {
+        if leaked.contains(span.span_row_id.as_str()) {
+            // The delivery is there all the same, with nothing told of it.
+            traced.entry(span.native_run_key.clone()).or_default();
+            continue;
+        }
         let entry = traced.entry(span.native_run_key.clone()).or_default();
         entry.task = entry.task.take().or_else(|| span.task.clone());
         entry.repo = entry.repo.take().or_else(|| span.repo.clone());
         if entry.root.is_empty() {
             entry.root = roots.get(&span.source_id).cloned().unwrap_or_default();
+            let path = paths.get(span.source_id.as_str()).copied().unwrap_or_default();
+            entry.checkout = rules.layout.checkout_of(path).map(|root| base_name(root).to_owned());
         }
         if let Some(branch) = &span.branch
             && !entry.branches.contains(branch)
@@ -120,31 +151,38 @@ pub fn later(a: Option<Ts>, b: Option<Ts>) -> Option<Ts> {
     }
 }
 
-/// Per-issue records carry only the issue number: they belong to the trace of that issue in the same tracking root.
-fn records(facts: &Viewed, traced: &BTreeMap<String, Traced>, links: &mut Links) {
+/// Per-issue records carry only the issue number: they belong to the trace of that issue in the same tracking root. Without one there,
+/// the only trace of such an issue is inferred to be theirs, unless the two are known to lie in different checkouts.
+fn records(facts: &Viewed, traced: &BTreeMap<String, Traced>, layout: &Layout, paths: &HashMap<&str, &str>, links: &mut Links) {
     let rows = facts
         .units
         .iter()
         .map(|u| (&u.native_run_key, &u.source_id))
         .chain(facts.gate_runs.iter().map(|g| (&g.native_run_key, &g.source_id)))
         .chain(facts.decisions.iter().filter_map(|d| d.native_run_key.as_ref().map(|k| (k, &d.source_id))));
-    let mut seen: BTreeMap<(String, String), ()> = BTreeMap::new();
+    // By key and root, with the checkout where a path tells one.
+    let mut seen: BTreeMap<(String, String), Option<&str>> = BTreeMap::new();
     for (key, source) in rows {
         if key.starts_with("record:") {
             let root = links.roots.get(source).cloned().unwrap_or_default();
-            seen.insert((key.clone(), root), ());
+            let checkout = paths.get(source.as_str()).and_then(|path| layout.checkout_of(path)).map(base_name);
+            let known = seen.entry((key.clone(), root)).or_default();
+            *known = known.or(checkout);
         }
     }
-    for ((key, root), ()) in seen {
+    for ((key, root), checkout) in seen {
         let task = key.strip_prefix("record:").map(str::to_owned);
         let same_task = || traced.iter().filter(|(_, t)| t.task == task);
         let home: Vec<&String> = same_task().filter(|(_, t)| t.root == root).map(|(k, _)| k).collect();
-        let any: Vec<&String> = same_task().map(|(k, _)| k).collect();
+        let any: Vec<(&String, &Traced)> = same_task().collect();
         let found = match (home.as_slice(), any.as_slice()) {
-            ([one], _) | ([], [one]) => links.by_key.get(*one).copied(),
+            ([one], _) => Some((*one, LinkBasis::Explicit)),
+            ([], [(one, trace)]) if checkout.is_none_or(|name| !trace.is_elsewhere(name)) => Some((*one, LinkBasis::Inferred)),
             _ => None,
         };
-        let at = found.unwrap_or_else(|| {
+        let basis = found.map_or(LinkBasis::Explicit, |(_, basis)| basis);
+        let at = found.and_then(|(one, _)| links.by_key.get(one).copied());
+        let at = at.unwrap_or_else(|| {
             links.deliveries.push(Delivery {
                 run_id: stable_id(&["run", &key, &root]),
                 basis: RunBasis::Issue,
@@ -153,7 +191,7 @@ fn records(facts: &Viewed, traced: &BTreeMap<String, Traced>, links: &mut Links)
             });
             links.deliveries.len() - 1
         });
-        links.deliveries[at].keys.insert(key.clone(), LinkBasis::Explicit);
+        links.deliveries[at].keys.insert((key.clone(), Some(root.clone())), basis);
         links.by_key_and_root.insert((key, root), at);
     }
 }
@@ -176,25 +214,25 @@ fn sessions(facts: &Viewed, traced: &BTreeMap<String, Traced>, layout: &Layout, 
         let native = key.strip_prefix("session:").unwrap_or(key);
         let found = explicit(native, &contexts, traced, layout)
             .map(|key| (key, LinkBasis::Explicit))
-            .or_else(|| by_trailer(native, &trailers, traced).map(|key| (key, LinkBasis::Trailer)))
+            .or_else(|| by_trailer(native, &contexts, &trailers, traced, layout).map(|key| (key, LinkBasis::Trailer)))
             .or_else(|| by_time(&contexts, traced, layout).map(|key| (key, LinkBasis::TimeWindow)));
         let at = match found.and_then(|(trace, basis)| Some((links.by_key.get(&trace).copied()?, basis))) {
             Some((at, basis)) => {
-                links.deliveries[at].keys.insert(key.to_owned(), basis);
+                links.deliveries[at].keys.insert((key.to_owned(), None), basis);
                 at
             }
             None => {
                 let named = contexts.iter().find_map(|c| named_task(c, layout));
-                let trailer = trailers.get(native).and_then(|tasks| match tasks.as_slice() {
-                    [one] => Some(one.clone()),
-                    _ => None,
+                let trailer = trailers.get(native).and_then(|named| {
+                    let (task, _) = named.first()?;
+                    named.iter().all(|(other, _)| other == task).then(|| task.clone())
                 });
                 let basis = if named.is_none() && trailer.is_some() { RunBasis::Trailer } else { RunBasis::Session };
                 links.deliveries.push(Delivery {
                     run_id: stable_id(&["run", key]),
                     basis,
                     task: named.or(trailer),
-                    keys: BTreeMap::from([(key.to_owned(), LinkBasis::None)]),
+                    keys: BTreeMap::from([((key.to_owned(), None), LinkBasis::None)]),
                 });
                 links.deliveries.len() - 1
             }
@@ -254,23 +292,34 @@ fn trace_repos(trace: &Traced) -> impl Iterator<Item = &str> {
     trace.repo.as_deref().map(repo_name).into_iter().chain(Some(base_name(&trace.root)).filter(|name| !name.is_empty()))
 }
 
+impl Traced {
+    /// Whether the trace is known to be of another repository than the one of this name.
+    fn is_elsewhere(&self, repo: &str) -> bool {
+        let mut names = self.repo.as_deref().map(repo_name).into_iter().chain(self.checkout.as_deref()).peekable();
+        names.peek().is_some() && names.all(|name| name != repo)
+    }
+}
+
 fn in_repo(context: &Context, trace: &Traced, layout: &Layout) -> bool {
     context_repos(context, layout).any(|name| trace_repos(trace).any(|other| other == name))
 }
 
-/// Both sides name a repository, and they differ.
+/// Both sides name a repository, and they differ. A session may begin in any folder of its checkout.
 fn contradicts(context: &Context, trace: &Traced, layout: &Layout) -> bool {
-    context_repos(context, layout).next().is_some() && trace.repo.is_some() && !in_repo(context, trace, layout)
+    let folders = || context.cwd.as_deref().into_iter().flat_map(|cwd| cwd.split('/')).filter(|name| !name.is_empty());
+    context_repos(context, layout).chain(folders()).all(|name| trace.is_elsewhere(name)) && context_repos(context, layout).next().is_some()
 }
 
-fn trailer_tasks(facts: &Viewed) -> HashMap<String, Vec<String>> {
-    let mut tasks: HashMap<String, Vec<String>> = HashMap::new();
+/// Tasks that commits with a session's trailer name, with the repository of the commit.
+fn trailer_tasks(facts: &Viewed) -> HashMap<String, Vec<(String, Option<String>)>> {
+    let mut tasks: HashMap<String, Vec<(String, Option<String>)>> = HashMap::new();
     for commit in &facts.commits {
         if let Some(task) = &commit.task {
             for session in &commit.session_trailers {
                 let of = tasks.entry(session.clone()).or_default();
-                if !of.contains(task) {
-                    of.push(task.clone());
+                let named = (task.clone(), commit.repo.clone());
+                if !of.contains(&named) {
+                    of.push(named);
                 }
             }
         }
@@ -278,9 +327,21 @@ fn trailer_tasks(facts: &Viewed) -> HashMap<String, Vec<String>> {
     tasks
 }
 
-fn by_trailer(native: &str, trailers: &HashMap<String, Vec<String>>, traced: &BTreeMap<String, Traced>) -> Option<String> {
-    let tasks = trailers.get(native)?;
-    only(traced.iter().filter(|(_, t)| t.task.as_ref().is_some_and(|task| tasks.contains(task)))).map(|(key, _)| key.clone())
+fn by_trailer(
+    native: &str,
+    contexts: &[&Context],
+    trailers: &HashMap<String, Vec<(String, Option<String>)>>,
+    traced: &BTreeMap<String, Traced>,
+    layout: &Layout,
+) -> Option<String> {
+    let named = trailers.get(native)?;
+    let fits = |t: &Traced| {
+        let same = |(task, repo): &(String, Option<String>)| {
+            t.task.as_ref() == Some(task) && repo.as_deref().map(repo_name).is_none_or(|name| !t.is_elsewhere(name))
+        };
+        named.iter().any(same) && contexts.iter().all(|c| !contradicts(c, t, layout))
+    };
+    only(traced.iter().filter(|(_, t)| fits(t))).map(|(key, _)| key.clone())
 }
 
 fn by_time(contexts: &[&Context], traced: &BTreeMap<String, Traced>, layout: &Layout) -> Option<String> {

@@ -4,10 +4,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use super::facts::Viewed;
 use super::link::Links;
 use super::rulebook::Rulebook;
 use crate::model::derived::GateRunMark;
 use crate::model::gate_runs::{Finding, GateRun};
+use crate::model::traces::TraceSpan;
 use crate::model::vocabulary::{About, Verdict};
 
 /// Marks, by gate run.
@@ -92,6 +94,22 @@ fn leaks(gate_runs: &[GateRun], links: &Links, rules: &Rulebook, marks: &mut Mar
             marks.rows.push(GateRunMark { about: Some(About::Infrastructure), ..row(&run.gate_run_id, "leaked_span") });
         }
     }
+}
+
+/// Trace spans about a pull request that is none of their run's own, by row id.
+pub fn leaked_spans<'f>(facts: &'f Viewed, rules: &Rulebook) -> HashSet<&'f str> {
+    let mut own: HashMap<&str, BTreeSet<&str>> = HashMap::new();
+    for run in &facts.gate_runs {
+        if let Some(number) = run.subject.as_deref().and_then(|subject| subject.strip_prefix("pr:"))
+            && rules.is(&rules.names_subject, &run.gate_id, run.rule_id.as_deref())
+        {
+            own.entry(&run.native_run_key).or_default().insert(number);
+        }
+    }
+    let is_foreign = |s: &&TraceSpan| {
+        s.pr_number.as_deref().is_some_and(|pr| own.get(s.native_run_key.as_str()).is_some_and(|numbers| !numbers.contains(pr)))
+    };
+    facts.trace_spans.iter().filter(is_foreign).map(|s| s.span_row_id.as_str()).collect()
 }
 
 /// Gate of a review that its own log reports without knowing what kind of agent made it.

@@ -16,9 +16,16 @@ mod runs;
 mod states;
 mod stops;
 mod timeline;
+mod writes;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_refused;
+#[cfg(test)]
+mod tests_repos;
+#[cfg(test)]
+mod tests_unknown;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -38,7 +45,7 @@ use crate::model::time::Ts;
 use crate::model::vocabulary::DecisionKind;
 
 /// Raised whenever the same facts would give other derived rows.
-const VERSION: &str = "2";
+const VERSION: &str = "3";
 
 /// Why the derived tables could not be brought up to date.
 #[derive(Debug, thiserror::Error)]
@@ -95,7 +102,7 @@ pub fn derive(mut facts: Viewed, mut rules: Rulebook) -> Result<Derived, Attribu
         facts.gates.iter_mut().filter(|g| g.gate_id == mark.gate_id).for_each(|g| mark.apply(g));
     }
     rules.add_gates(&facts.gates);
-    let links = link::link(&facts, &rules.layout);
+    let links = link::link(&facts, &rules);
     let run_of_context: HashMap<String, String> = facts
         .contexts
         .iter()
@@ -129,7 +136,8 @@ struct Gathered<'a> {
     decisions: BTreeMap<&'a str, Vec<&'a Decision>>,
     findings: HashMap<&'a str, Vec<&'a crate::model::gate_runs::Finding>>,
     tool_call_by_id: HashMap<&'a str, &'a ToolCall>,
-    labels: HashMap<&'a str, &'a str>,
+    /// By finding, with the place of the label among all that were given: a greater one is later.
+    labels: HashMap<&'a str, (usize, &'a str)>,
 }
 
 impl<'a> Gathered<'a> {
@@ -174,9 +182,9 @@ impl<'a> Gathered<'a> {
         // Labels in the order they were given: a later one replaces an earlier.
         let mut labels: Vec<&Decision> = facts.decisions.iter().filter(|d| d.kind == DecisionKind::Label).collect();
         labels.sort_by(|a, b| (a.decided_at, &a.source_id, a.source_line).cmp(&(b.decided_at, &b.source_id, b.source_line)));
-        for label in labels {
+        for (at, label) in labels.into_iter().enumerate() {
             if let Some(finding) = label.target.as_deref() {
-                out.labels.insert(finding, &label.what);
+                out.labels.insert(finding, (at, &label.what));
             }
         }
         for decision in &facts.decisions {
@@ -198,9 +206,7 @@ impl<'a> Gathered<'a> {
         if events.is_empty() {
             return (tree_states, Vec::new(), Vec::new());
         }
-        let mut at: Vec<Ts> = tool_calls.iter().filter_map(|t| states::wrote_at(t)).collect();
-        at.sort_unstable();
-        let writes = timeline::Writes { at, recorded: tool_calls.iter().any(|t| t.writes.is_some()) };
+        let writes = writes::Writes::of(tool_calls);
         let mut done: HashMap<(&str, &str), Vec<Ts>> = HashMap::new();
         for call in tool_calls.iter().filter(|t| t.success == Some(true)) {
             if let (Some(args), Some(at)) = (call.args_hash.as_deref(), call.started_at) {

@@ -24,13 +24,13 @@ pub struct RunEvidence<'a> {
     /// Gates the run's harness declares.
     pub known_gates: BTreeSet<&'a str>,
     pub tool_calls: &'a HashMap<&'a str, &'a ToolCall>,
-    /// Tool calls of the run that succeeded, by what they did: (name, args_hash) → request times, sorted.
+    /// Tool calls of the run that succeeded, by what they did: (name, args_hash) → request times.
     pub done: HashMap<(&'a str, &'a str), Vec<Ts>>,
     pub calls: Vec<&'a ModelCall>,
     /// Decisions of the run.
     pub decisions: Vec<&'a Decision>,
-    /// Labels by finding id.
-    pub labels: &'a HashMap<&'a str, &'a str>,
+    /// Labels by finding id, with their place among all: a greater one was given later.
+    pub labels: &'a HashMap<&'a str, (usize, &'a str)>,
 }
 
 /// The problems of a run, and how each gate met them.
@@ -56,14 +56,24 @@ pub fn problems(evidence: &RunEvidence<'_>) -> (Vec<Problem>, Vec<GateProblem>) 
 }
 
 /// Whether the action a gate spoke against was done all the same: the very tool call went through although the gate spoke before it
-/// ran, or the same tool ran later with the same arguments.
+/// ran, or the same tool ran later with the same arguments. Where the work went on in between (something was or may have been written, or
+/// the gate passed on the same subject), that is another try and no override.
 fn let_through(event: &Event<'_>, evidence: &RunEvidence<'_>) -> bool {
     let Some(guarded) = event.run.tool_call_id.as_deref().and_then(|id| evidence.tool_calls.get(id)) else { return false };
     if guarded.success == Some(true) && event.run.phase == Some(Phase::Before) {
         return true;
     }
     let (Some(args), Some(at)) = (guarded.args_hash.as_deref(), guarded.started_at) else { return false };
-    evidence.done.get(&(guarded.name.as_str(), args)).is_some_and(|times| times.iter().any(|t| *t > at))
+    let again = evidence.done.get(&(guarded.name.as_str(), args)).and_then(|times| times.iter().filter(|t| **t > at).min().copied());
+    let Some(again) = again else { return false };
+    let timeline = &evidence.timeline;
+    let passed = |e: &&Event<'_>| {
+        e.verdict == Verdict::Pass
+            && e.effective.is_some_and(|t| event.effective.is_none_or(|spoke| spoke < t) && t < again)
+            && e.same_rule(event.run)
+            && e.looks_at_same(event)
+    };
+    timeline.writes.between(Some(at), Some(again), &[&guarded.tool_call_id]) == Some(false) && !timeline.events.iter().any(|e| passed(&e))
 }
 
 fn problem(episode: &Episode<'_>, stops: &[Stop], evidence: &RunEvidence<'_>, earlier: &[Problem]) -> Problem {
@@ -71,13 +81,13 @@ fn problem(episode: &Episode<'_>, stops: &[Stop], evidence: &RunEvidence<'_>, ea
     let run = evidence.run;
     let first = &episode.reports[0];
     let first_event = &timeline.events[first.event];
-    let (order_basis, co_first) = order(episode, timeline);
+    let (order_basis, co_first) = order(episode, stops, timeline);
     let first_stop = stops.first().map(|s| (timeline.events[s.event].run, s));
     let opened_at = first_event.effective.or(first_event.run.ended_at);
     let closed_at = episode.closed_by.and_then(|at| timeline.events[at].effective.or(timeline.events[at].run.ended_at));
     let stopped_at = first_stop.and_then(|(_, s)| timeline.events[s.event].effective);
     let findings = || episode.reports.iter().map(|r| r.finding);
-    let label = findings().find_map(|f| evidence.labels.get(f.finding_id.as_str())).map(|l| (*l).to_owned());
+    let label = findings().filter_map(|f| evidence.labels.get(f.finding_id.as_str())).max().map(|(_, l)| (*l).to_owned());
     let about = about(episode);
     let basis = episode.basis.as_str();
     Problem {
@@ -126,13 +136,26 @@ fn about(episode: &Episode<'_>) -> About {
     episode.reports.iter().map(|r| r.finding.about).min().unwrap_or(About::Product)
 }
 
-/// First seen after the run's work was merged.
-fn escaped(first: &Event<'_>, evidence: &RunEvidence<'_>) -> bool {
-    let merged = evidence.timeline.events.iter().find(|e| e.effective.is_some() && e.passes(&evidence.rules.merges, evidence.rules, first));
-    match (merged.and_then(|e| e.effective), first.effective) {
-        (Some(merged), Some(seen)) => seen > merged,
-        _ => false,
+/// First seen after the run's work was merged. `None`: it was merged, and one of the two times is unknown.
+fn escaped(first: &Event<'_>, evidence: &RunEvidence<'_>) -> Option<bool> {
+    let merges = || evidence.timeline.events.iter().filter(|e| e.passes(&evidence.rules.merges, evidence.rules, first));
+    if merges().next().is_none() {
+        return Some(false);
     }
+    let seen = first.effective?;
+    let after = merges().filter_map(|e| e.effective).any(|merged| seen > merged);
+    // A merge without a time may have been earlier.
+    if after || merges().all(|e| e.effective.is_some()) { Some(after) } else { None }
+}
+
+/// Whether a decision about this gate, or this rule of it, lifted what the gate run said, later than it said so.
+fn lifts(decision: &Decision, event: &Event<'_>) -> bool {
+    let (gate, rule) = (event.run.gate_id.as_str(), event.run.rule_id.as_deref());
+    let names =
+        |target: &str| target == gate || target.strip_prefix(gate).and_then(|rest| rest.strip_prefix('/')).is_some_and(|r| Some(r) == rule);
+    matches!(decision.kind, DecisionKind::Release | DecisionKind::Waiver | DecisionKind::Override)
+        && decision.target.as_deref().is_some_and(names)
+        && decision.decided_at.zip(event.effective).is_some_and(|(decided, spoke)| decided >= spoke)
 }
 
 fn disposition(episode: &Episode<'_>, evidence: &RunEvidence<'_>, label: Option<&str>) -> Disposition {
@@ -141,25 +164,28 @@ fn disposition(episode: &Episode<'_>, evidence: &RunEvidence<'_>, label: Option<
     }
     let events = &evidence.timeline.events;
     let last = episode.last_report().map(|at| &events[at]);
-    let released = evidence.decisions.iter().any(|d| {
-        matches!(d.kind, DecisionKind::Release | DecisionKind::Waiver | DecisionKind::Override)
-            && d.target.as_deref().is_some_and(|t| last.is_some_and(|e| e.run.gate_id == t))
-            && d.decided_at >= last.and_then(|e| e.effective)
-    });
+    let released_by = |until: Option<Ts>| {
+        let before = |d: &&&Decision| until.is_none_or(|until| d.decided_at <= Some(until));
+        last.is_some_and(|e| evidence.decisions.iter().filter(before).any(|d| lifts(d, e)))
+    };
     if last.is_some_and(|e| let_through(e, evidence)) {
         // Nobody overrides a gate that refuses nothing: its word was passed over.
         let refused = last.is_some_and(|e| e.verdict == Verdict::Fail && e.run.stopped_work != Some(false));
         return if refused { Disposition::Overridden } else { Disposition::Ignored };
     }
-    if episode.closed_by.is_some() {
-        return Disposition::Fixed;
+    if let Some(closed) = episode.closed_by.map(|at| &events[at]) {
+        // A pass that a person's release brought about, and no recorded work, tells of no repair.
+        let repaired = last.is_none_or(|e| evidence.timeline.writes.changed(e, closed) == Some(true));
+        let lifted = !repaired && released_by(closed.effective);
+        return if lifted { Disposition::Overridden } else { Disposition::Fixed };
     }
-    if released {
+    if released_by(None) {
         return Disposition::Overridden;
     }
-    let crossed = episode
-        .last_report()
-        .is_some_and(|at| events[at + 1..].iter().any(|e| e.passes(&evidence.rules.merges, evidence.rules, &events[at])));
+    // A tool call that was refused stays undone, whatever is merged without it.
+    let crossed = episode.last_report().filter(|&at| events[at].effective.is_some() && !events[at].guards_a_call()).is_some_and(|at| {
+        events[at + 1..].iter().any(|e| e.effective.is_some() && e.passes(&evidence.rules.merges, evidence.rules, &events[at]))
+    });
     if crossed { Disposition::Ignored } else { Disposition::Unknown }
 }
 
@@ -170,6 +196,7 @@ fn introduced_after(episode: &Episode<'_>, about: About, evidence: &RunEvidence<
     }
     let first = episode.reports.first()?;
     let events = &evidence.timeline.events;
+    events[first.event].effective?;
     events[..first.event]
         .iter()
         .rev()
@@ -189,7 +216,7 @@ fn rework_tokens(calls: &[&ModelCall], from: Ts, to: Ts) -> Option<i64> {
 }
 
 /// Names the earlier problem of the same defect across runs of one repository. A gate's stage or an output's shape is no identity
-/// across runs, so those never recur from run to run.
+/// across runs, so those never recur from run to run; nor does anything in a run whose repository is unknown.
 pub fn link_recurrences(problems: &mut [Problem], repo_of_run: &HashMap<&str, Option<&str>>) {
     let strong = |p: &Problem| FingerprintBasis::parse(&p.fingerprint_basis).is_some_and(|b| b < FingerprintBasis::OutputShape);
     let mut order: Vec<usize> = (0..problems.len()).filter(|&at| strong(&problems[at])).collect();
@@ -197,10 +224,10 @@ pub fn link_recurrences(problems: &mut [Problem], repo_of_run: &HashMap<&str, Op
         let key = |p: &Problem| (p.opened_at.is_none(), p.opened_at, p.problem_id.clone());
         key(&problems[a]).cmp(&key(&problems[b]))
     });
-    let mut last: HashMap<(Option<String>, String, String), usize> = HashMap::new();
+    let mut last: HashMap<(String, String, String), usize> = HashMap::new();
     for at in order {
         let p = &problems[at];
-        let repo = repo_of_run.get(p.run_id.as_str()).copied().flatten().map(str::to_owned);
+        let Some(repo) = repo_of_run.get(p.run_id.as_str()).copied().flatten().map(str::to_owned) else { continue };
         let key = (repo, p.fingerprint_basis.clone(), p.fingerprint.clone());
         if let Some(&earlier) = last.get(&key)
             && problems[at].recurs_of.is_none()

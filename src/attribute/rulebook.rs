@@ -13,6 +13,28 @@ use crate::model::vocabulary::{GateKind, Purpose};
 /// A rule is named by its gate and its own name.
 pub type RuleKey = (String, String);
 
+/// Place of a gate run in the order that its harness declares. `None`: none is declared.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Order {
+    pub gate: Option<i64>,
+    pub rule: Option<i64>,
+}
+
+impl Order {
+    /// Sort key among gate runs of one instant; unknown places come last.
+    pub fn key(self) -> (i64, i64) {
+        (self.gate.unwrap_or(i64::MAX), self.rule.unwrap_or(i64::MAX))
+    }
+
+    /// Whether the place comes before the other one; `None`: the harness does not say.
+    pub fn before(self, other: Order) -> Option<bool> {
+        match (self.gate?, other.gate?) {
+            (a, b) if a != b => Some(a < b),
+            _ => Some(self.rule? < other.rule?),
+        }
+    }
+}
+
 /// Order, kind and cover of gates, and the rules that mean something for the whole run.
 #[derive(Debug, Default, Clone)]
 pub struct Rulebook {
@@ -126,19 +148,17 @@ impl Rulebook {
         rule_id.is_some_and(|rule| set.contains(&(gate_id.to_owned(), rule.to_owned())))
     }
 
-    /// Sort key of a gate run among those of the same instant; unknown orders come last.
-    pub fn order(&self, gate_id: &str, rule_id: Option<&str>) -> (i64, i64) {
-        let gate = self.gate_order.get(gate_id).copied().unwrap_or(i64::MAX);
-        let rule = rule_id.and_then(|r| self.rule_order.get(&(gate_id.to_owned(), r.to_owned())).copied()).unwrap_or(i64::MAX);
-        (gate, rule)
+    /// Declared place of a gate run.
+    pub fn order(&self, gate_id: &str, rule_id: Option<&str>) -> Order {
+        Order {
+            gate: self.gate_order.get(gate_id).copied(),
+            rule: rule_id.and_then(|r| self.rule_order.get(&(gate_id.to_owned(), r.to_owned())).copied()),
+        }
     }
 
-    /// Whether the gate covers a problem of this failure class. A gate that names no classes covers everything; a problem without a
-    /// class is covered by no gate that names its classes.
-    pub fn covers(&self, gate_id: &str, failure_class: Option<&str>) -> bool {
-        match self.covers.get(gate_id) {
-            Some(covers) if !covers.is_empty() => failure_class.is_some_and(|class| covers.contains(class)),
-            _ => true,
-        }
+    /// Whether the gate covers a problem of this failure class. `None`: the gate does not say what it covers, or the problem has no class.
+    pub fn covers(&self, gate_id: &str, failure_class: Option<&str>) -> Option<bool> {
+        let covers = self.covers.get(gate_id).filter(|covers| !covers.is_empty())?;
+        Some(covers.contains(failure_class?))
     }
 }

@@ -6,11 +6,14 @@ use polars::prelude::{IntoLazy, PolarsResult, SortMultipleOptions, col};
 
 use super::facts::Viewed;
 use super::frame::{Values, frame, ints};
-use super::link::Links;
+use super::link::{Links, told_before};
+use super::marks::leaked_spans;
 use super::rulebook::Rulebook;
 use crate::model::derived::{ModelCall, Run, RunMember};
+use crate::model::sessions::Context;
 use crate::model::time::Ts;
-use crate::model::vocabulary::{LinkBasis, Verdict};
+use crate::model::traces::TraceSpan;
+use crate::model::vocabulary::{DecisionKind, LinkBasis, Verdict};
 
 /// Longer gaps between records are idle (DESIGN §7).
 const IDLE_GAP_MICROS: i64 = 30 * 60 * 1_000_000;
@@ -87,14 +90,16 @@ struct Gathered {
     harness: BTreeSet<String>,
     version: Option<(Ts, i64, String)>,
     harness_commit: Option<(Ts, i64, String)>,
-    repo: BTreeSet<String>,
+    repo: Option<String>,
     branch: Option<String>,
     merge_sha: Option<String>,
-    judged: Option<(Ts, String)>,
+    /// The last judged commit, with its place among gate runs.
+    judged: Option<((Ts, i64, String), String)>,
     sources: BTreeSet<String>,
     trace_models: BTreeMap<String, usize>,
     merged: bool,
     merge_unconfirmed: bool,
+    abandoned: bool,
     finished: bool,
     steps: bool,
 }
@@ -110,12 +115,17 @@ pub fn runs(
     let mut gathered: Vec<Gathered> = (0..links.deliveries.len()).map(|_| Gathered::default()).collect();
     let mut instants: Vec<(usize, Ts)> = Vec::new();
     let formats: HashMap<&str, &str> = facts.sources.iter().filter_map(|s| Some((s.source_id.as_str(), s.format.as_deref()?))).collect();
-    walk_spans(facts, links, &formats, &mut gathered, &mut instants);
+    walk_spans(facts, links, rules, &formats, &mut gathered, &mut instants);
     walk_sessions(facts, links, &mut gathered, &mut instants);
     walk_gate_runs(facts, links, rules, marks, &mut gathered, &mut instants);
     for unit in &facts.units {
         if let Some(at) = links.of(&unit.native_run_key, &unit.source_id) {
             gathered[at].sources.insert(unit.source_id.clone());
+        }
+    }
+    for decision in facts.decisions.iter().filter(|d| d.kind == DecisionKind::Abandonment) {
+        if let Some(at) = decision.native_run_key.as_deref().and_then(|key| links.of(key, &decision.source_id)) {
+            gathered[at].abandoned = true;
         }
     }
     let index: HashMap<&str, usize> = links.deliveries.iter().enumerate().map(|(at, d)| (d.run_id.as_str(), at)).collect();
@@ -142,7 +152,7 @@ pub fn runs(
             harness_version_basis: g.version.as_ref().map(|_| "trace".to_owned()),
             harness_version: g.version.map(|(_, _, v)| v),
             harness_commit: g.harness_commit.map(|(_, _, v)| v),
-            repo: g.repo.first().cloned(),
+            repo: g.repo,
             task: delivery.task.clone(),
             branch: g.branch,
             commit: g.merge_sha.or(g.judged.map(|(_, sha)| sha)),
@@ -150,16 +160,17 @@ pub fn runs(
             ended_at: span.to,
             elapsed_ms: span.from.zip(span.to).map(|(from, to)| to.millis_since(from)),
             active_ms: span.active_ms,
-            outcome: outcome(g.steps, g.merged, g.merge_unconfirmed, g.finished),
+            outcome: outcome(g.steps, g.merged, g.abandoned, g.merge_unconfirmed, g.finished),
             model: models.get(&delivery.run_id).cloned().or_else(trace_model),
             observes: observes.into_iter().collect(),
         });
-        for (key, basis) in &delivery.keys {
+        for ((key, root), basis) in &delivery.keys {
             members.push(RunMember {
                 run_id: delivery.run_id.clone(),
                 member_kind: "native_run".into(),
                 member_id: key.clone(),
                 link_basis: *basis,
+                root: root.clone(),
             });
         }
     }
@@ -169,13 +180,14 @@ pub fn runs(
                 run_id: delivery.run_id.clone(),
                 member_kind: "context".into(),
                 member_id: context.context_id.clone(),
-                link_basis: delivery.keys.get(&context.native_run_key).copied().unwrap_or(LinkBasis::None),
+                link_basis: delivery.joined_by(&context.native_run_key).unwrap_or(LinkBasis::None),
+                root: None,
             });
         }
     }
     commits(facts, links, &runs, &mut members);
     runs.sort_by(|a, b| a.run_id.cmp(&b.run_id));
-    members.sort_by(|a, b| (&a.run_id, &a.member_kind, &a.member_id).cmp(&(&b.run_id, &b.member_kind, &b.member_id)));
+    members.sort_by(|a, b| (&a.run_id, &a.member_kind, &a.member_id, &a.root).cmp(&(&b.run_id, &b.member_kind, &b.member_id, &b.root)));
     Ok((runs, members))
 }
 
@@ -183,8 +195,9 @@ fn only(names: &BTreeSet<String>) -> Option<String> {
     if names.len() == 1 { names.first().cloned() } else { None }
 }
 
-fn outcome(steps: bool, merged: bool, merge_unconfirmed: bool, finished: bool) -> Option<String> {
+fn outcome(steps: bool, merged: bool, abandoned: bool, merge_unconfirmed: bool, finished: bool) -> Option<String> {
     let word = match (merged, merge_unconfirmed, finished) {
+        (false, _, _) if abandoned => "abandoned",
         _ if !steps => return None,
         (true, _, _) => "merged",
         (false, true, _) => "merge_unconfirmed",
@@ -194,8 +207,18 @@ fn outcome(steps: bool, merged: bool, merge_unconfirmed: bool, finished: bool) -
     Some(word.to_owned())
 }
 
-fn walk_spans(facts: &Viewed, links: &Links, formats: &HashMap<&str, &str>, gathered: &mut [Gathered], instants: &mut Vec<(usize, Ts)>) {
-    for span in &facts.trace_spans {
+fn walk_spans(
+    facts: &Viewed,
+    links: &Links,
+    rules: &Rulebook,
+    formats: &HashMap<&str, &str>,
+    gathered: &mut [Gathered],
+    instants: &mut Vec<(usize, Ts)>,
+) {
+    let leaked = leaked_spans(facts, rules);
+    let mut spans: Vec<&TraceSpan> = facts.trace_spans.iter().collect();
+    spans.sort_by(|a, b| told_before(a, b));
+    for span in spans {
         let Some(at) = links.of(&span.native_run_key, &span.source_id) else { continue };
         let g = &mut gathered[at];
         g.steps = true;
@@ -203,9 +226,15 @@ fn walk_spans(facts: &Viewed, links: &Links, formats: &HashMap<&str, &str>, gath
         if let Some(format) = formats.get(span.source_id.as_str()) {
             g.harness.insert((*format).to_owned());
         }
-        g.repo.extend(span.repo.clone());
-        g.branch = g.branch.take().or_else(|| span.branch.clone());
-        g.merge_sha = span.merge_sha.clone().or_else(|| g.merge_sha.take());
+        let own = !leaked.contains(span.span_row_id.as_str());
+        if own {
+            g.repo = g.repo.take().or_else(|| span.repo.clone());
+            g.branch = g.branch.take().or_else(|| span.branch.clone());
+            // The last merge; one without a time only where none has one.
+            if g.merge_sha.is_none() || span.ended_at.is_some() {
+                g.merge_sha = span.merge_sha.clone().or_else(|| g.merge_sha.take());
+            }
+        }
         if let Some(model) = &span.model {
             *g.trace_models.entry(model.clone()).or_default() += 1;
         }
@@ -230,15 +259,18 @@ fn walk_spans(facts: &Viewed, links: &Links, formats: &HashMap<&str, &str>, gath
 
 fn walk_sessions(facts: &Viewed, links: &Links, gathered: &mut [Gathered], instants: &mut Vec<(usize, Ts)>) {
     let mut run_of_context: HashMap<&str, usize> = HashMap::new();
-    for context in &facts.contexts {
+    let mut contexts: Vec<&Context> = facts.contexts.iter().collect();
+    contexts.sort_by(|a, b| {
+        let key = |c: &Context| (c.started_at.is_none(), c.started_at, c.source_line);
+        key(a).cmp(&key(b)).then_with(|| a.context_id.cmp(&b.context_id))
+    });
+    for context in contexts {
         let Some(at) = links.of(&context.native_run_key, &context.source_id) else { continue };
         run_of_context.insert(&context.context_id, at);
         let g = &mut gathered[at];
         g.sources.insert(context.source_id.clone());
         g.branch = g.branch.take().or_else(|| context.git_branch.clone());
-        if g.repo.is_empty() {
-            g.repo.extend(context.repo.clone());
-        }
+        g.repo = g.repo.take().or_else(|| context.repo.clone());
         instants.extend([context.started_at, context.ended_at].into_iter().flatten().map(|t| (at, t)));
     }
     for call in &facts.tool_calls {
@@ -264,14 +296,15 @@ fn walk_gate_runs(
             continue;
         }
         instants.extend([run.started_at, run.ended_at].into_iter().flatten().map(|t| (at, t)));
-        if let (Some(sha), Some(end)) = (&run.head_sha, run.ended_at)
-            && g.judged.as_ref().is_none_or(|(t, _)| *t <= end)
-        {
-            g.judged = Some((end, sha.clone()));
-        }
         let verdict = run.verdict;
         if marks.leaked(&run.gate_run_id) {
             continue;
+        }
+        if let (Some(sha), Some(end)) = (&run.head_sha, run.ended_at) {
+            let place = (end, run.source_line, run.gate_run_id.clone());
+            if g.judged.as_ref().is_none_or(|(last, _)| *last < place) {
+                g.judged = Some((place, sha.clone()));
+            }
         }
         let rule = run.rule_id.as_deref();
         if rules.is(&rules.merges, &run.gate_id, rule) {
@@ -303,6 +336,7 @@ fn commits(facts: &Viewed, links: &Links, runs: &[Run], members: &mut Vec<RunMem
                 member_kind: "commit".into(),
                 member_id: commit.commit_id.clone(),
                 link_basis: basis,
+                root: None,
             });
         }
     }

@@ -28,6 +28,13 @@ fn stop(
     if rules.not_control.contains(&event.run.gate_id) {
         return None;
     }
+    // What came after a gate run without a time is unknown. Only one that says itself that the work stopped, and is the only report, is
+    // known to have been the first stop.
+    if event.effective.is_none() {
+        let alone = episode.reports.iter().all(|r| r.event == report.event);
+        let stopped = alone && event.run.stopped_work == Some(true) && refuses(event) && !let_through(event);
+        return stopped.then_some(Stop { event: report.event, basis: StopBasis::Enforced });
+    }
     if refuses(event) {
         let enforced = !went_on(report.event, episode, timeline, rules) && !let_through(event);
         return enforced.then_some(Stop { event: report.event, basis: StopBasis::Enforced });
@@ -36,22 +43,34 @@ fn stop(
     acted_on.then_some(Stop { event: report.event, basis: StopBasis::ActedOn })
 }
 
-/// Whether the work crossed a boundary of the harness before the refusing gate passed on the problem.
+/// Whether the work crossed a boundary of the harness before the refusing gate passed on the problem. A gate without a declared place
+/// stands before every boundary, unless its own record says that the work stopped; what a gate says of one tool
+/// call holds up nothing but that call.
 fn went_on(at: usize, episode: &Episode<'_>, timeline: &Timeline<'_>, rules: &Rulebook) -> bool {
     let refused = &timeline.events[at];
     let closes = own_pass(at, episode, timeline).unwrap_or(timeline.events.len());
+    let same_record = |later: &Event<'_>| (later.path, later.run.source_line) == (refused.path, refused.run.source_line);
+    let unplaced = refused.run.phase.is_none() && refused.run.stopped_work != Some(true);
     timeline.events[at + 1..closes].iter().any(|later| {
-        later.run.source_line != refused.run.source_line && refused.order < later.order && later.passes(&rules.boundary, rules, refused)
+        later.effective.is_some()
+            && !same_record(later)
+            && refused.order.before(later.order).unwrap_or(unplaced)
+            && later.passes(&rules.boundary, rules, refused)
     })
 }
 
 /// The next pass of the reporting gate and rule on the problem.
 fn own_pass(at: usize, episode: &Episode<'_>, timeline: &Timeline<'_>) -> Option<usize> {
     let reported = &timeline.events[at];
+    reported.effective?;
     let passes = timeline.events.iter().enumerate().skip(at + 1);
     let own = passes
         .filter(|(_, e)| {
-            e.verdict == Verdict::Pass && e.same_rule(reported.run) && e.speaks_of(episode.unit.as_deref()) && e.looks_at_same(reported)
+            e.effective.is_some()
+                && e.verdict == Verdict::Pass
+                && e.same_rule(reported.run)
+                && e.speaks_of(episode.unit.as_deref())
+                && e.looks_at_same(reported)
         })
         .find(|(_, e)| timeline.writes.changed(reported, e) != Some(false))
         .map(|(at, _)| at);
@@ -80,25 +99,43 @@ fn refuses(event: &Event<'_>) -> bool {
         && (event.run.enforcement == Some(Mode::Block) || event.run.stopped_work == Some(true))
 }
 
-/// How the first report stands to those of other gates: the basis of the order, and the gates that are first together.
-pub fn order(episode: &Episode<'_>, timeline: &Timeline<'_>) -> (OrderBasis, Vec<String>) {
-    let Some(first) = episode.reports.first().map(|r| &timeline.events[r.event]) else { return (OrderBasis::Line, Vec::new()) };
-    let later = || episode.reports.iter().map(|r| &timeline.events[r.event]).filter(|e| e.run.gate_run_id != first.run.gate_run_id);
-    let mut together: Vec<String> =
-        later().filter(|e| e.run.gate_id != first.run.gate_id && first.overlaps(e)).map(|e| e.run.gate_id.clone()).collect();
+/// How the first report stands to those of other gates, and the first stop to other stops: the basis of the order, and the gates that
+/// are first together.
+pub fn order(episode: &Episode<'_>, stops: &[Stop], timeline: &Timeline<'_>) -> (OrderBasis, Vec<String>) {
+    let reports: Vec<&Event<'_>> = episode.reports.iter().map(|r| &timeline.events[r.event]).collect();
+    let stops: Vec<&Event<'_>> = stops.iter().map(|s| &timeline.events[s.event]).collect();
+    let mut together: Vec<String> = [&reports, &stops].into_iter().flat_map(|events| first_together(events)).collect();
     if !together.is_empty() {
-        together.push(first.run.gate_id.clone());
         together.sort();
         together.dedup();
         return (OrderBasis::Concurrent, together);
     }
-    if first.effective.is_none() {
-        return (OrderBasis::Line, Vec::new());
-    }
-    let basis = match later().next() {
-        Some(next) if next.effective == first.effective && next.order.0 != first.order.0 => OrderBasis::GateOrder,
-        Some(next) if next.effective == first.effective => OrderBasis::Line,
-        _ => OrderBasis::Time,
+    let basis = match basis(&reports) {
+        OrderBasis::Time if !stops.is_empty() => basis(&stops),
+        basis => basis,
     };
     (basis, Vec::new())
+}
+
+/// The gates of the first event and of those that overlap it, if any of another gate does.
+fn first_together(events: &[&Event<'_>]) -> Vec<String> {
+    let Some((first, later)) = events.split_first() else { return Vec::new() };
+    let others = later.iter().filter(|e| e.run.gate_id != first.run.gate_id && first.overlaps(e));
+    let mut together: Vec<String> = others.map(|e| e.run.gate_id.clone()).collect();
+    if !together.is_empty() {
+        together.push(first.run.gate_id.clone());
+    }
+    together
+}
+
+/// How it is known that the first of these events came before the next.
+fn basis(events: &[&Event<'_>]) -> OrderBasis {
+    let Some((first, later)) = events.split_first().filter(|(first, _)| first.effective.is_some()) else { return OrderBasis::Line };
+    match later.iter().find(|e| e.run.gate_run_id != first.run.gate_run_id) {
+        Some(next) if next.effective == first.effective => match (first.order.gate, next.order.gate) {
+            (Some(a), Some(b)) if a != b => OrderBasis::GateOrder,
+            _ => OrderBasis::Line,
+        },
+        _ => OrderBasis::Time,
+    }
 }

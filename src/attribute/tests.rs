@@ -9,10 +9,10 @@ use crate::model::sources::Source;
 use crate::model::traces::TraceSpan;
 use crate::model::vocabulary::*;
 
-const MINUTE: i64 = 60_000_000;
-const KEY: &str = "issue:7@0000aaaa";
+pub(super) const MINUTE: i64 = 60_000_000;
+pub(super) const KEY: &str = "issue:7@0000aaaa";
 
-fn source(id: &str, path: &str) -> Source {
+pub(super) fn source(id: &str, path: &str) -> Source {
     Source {
         source_id: id.into(),
         path: path.into(),
@@ -33,7 +33,7 @@ fn source(id: &str, path: &str) -> Source {
     }
 }
 
-fn gate_run(gate: &str, rule: &str, minute: i64, verdict: Verdict) -> GateRun {
+pub(super) fn gate_run(gate: &str, rule: &str, minute: i64, verdict: Verdict) -> GateRun {
     GateRun {
         gate_run_id: format!("{gate}/{rule}@{minute}"),
         about: About::Product,
@@ -77,7 +77,7 @@ fn gate_run(gate: &str, rule: &str, minute: i64, verdict: Verdict) -> GateRun {
     }
 }
 
-fn finding(run: &GateRun, fingerprint: &str) -> Finding {
+pub(super) fn finding(run: &GateRun, fingerprint: &str) -> Finding {
     Finding {
         finding_id: format!("{}:{fingerprint}", run.gate_run_id),
         gate_run_id: run.gate_run_id.clone(),
@@ -102,7 +102,7 @@ fn finding(run: &GateRun, fingerprint: &str) -> Finding {
     }
 }
 
-fn gate(id: &str, order: i64, kind: GateKind) -> Gate {
+pub(super) fn gate(id: &str, order: i64, kind: GateKind) -> Gate {
     Gate {
         gate_id: id.into(),
         harness: None,
@@ -122,7 +122,31 @@ fn gate(id: &str, order: i64, kind: GateKind) -> Gate {
     }
 }
 
-fn span(minute: i64) -> TraceSpan {
+/// The session of the made run: on its branch, in its checkout.
+pub(super) fn context(id: &str, key: &str) -> Context {
+    Context {
+        context_id: id.into(),
+        parent_context_id: None,
+        native_run_key: key.into(),
+        role: None,
+        role_basis: None,
+        agent_name: None,
+        model: None,
+        started_at: Some(Ts(-10 * MINUTE)),
+        ended_at: Some(Ts(50 * MINUTE)),
+        token_basis: None,
+        producer_total_tokens: None,
+        tool_version: None,
+        cwd: Some("~/shop".into()),
+        git_branch: Some("feature/issue-7-x".into()),
+        repo: None,
+        n_compactions: None,
+        source_id: "log".into(),
+        source_line: 1,
+    }
+}
+
+pub(super) fn span(minute: i64) -> TraceSpan {
     TraceSpan {
         span_row_id: format!("span@{minute}"),
         native_run_key: KEY.into(),
@@ -156,7 +180,7 @@ fn span(minute: i64) -> TraceSpan {
     }
 }
 
-fn rules() -> Rulebook {
+pub(super) fn rules() -> Rulebook {
     let key = |gate: &str, rule: &str| (gate.to_owned(), rule.to_owned());
     let mut rules = Rulebook::default();
     rules.boundary.extend([key("closer", "merge")]);
@@ -168,7 +192,7 @@ fn rules() -> Rulebook {
 }
 
 /// Facts of one trace run: gates sensors (10), warner (15), review (20), reviewer-b (20), human (25), closer (30).
-fn facts(gate_runs: Vec<GateRun>, findings: Vec<Finding>) -> Viewed {
+pub(super) fn facts(gate_runs: Vec<GateRun>, findings: Vec<Finding>) -> Viewed {
     Viewed {
         sources: vec![source("trace", "~/shop/.copilot-tracking/issues/issue-07/trace.jsonl"), source("log", "~/logs/s.jsonl")],
         gates: vec![
@@ -186,11 +210,17 @@ fn facts(gate_runs: Vec<GateRun>, findings: Vec<Finding>) -> Viewed {
     }
 }
 
-fn derived(gate_runs: Vec<GateRun>, findings: Vec<Finding>) -> Derived {
+pub(super) fn derived(gate_runs: Vec<GateRun>, findings: Vec<Finding>) -> Derived {
     derive(facts(gate_runs, findings), rules()).unwrap()
 }
 
-fn met<'a>(derived: &'a Derived, gate: &str, encounter: Encounter) -> Vec<&'a GateProblem> {
+/// Lets a gate say what it covers.
+pub(super) fn covering(facts: &mut Viewed, gate: &str, classes: &[&str]) {
+    let covers = classes.iter().map(|c| (*c).to_owned()).collect();
+    facts.gates.iter_mut().find(|g| g.gate_id == gate).unwrap().covers = Some(covers);
+}
+
+pub(super) fn met<'a>(derived: &'a Derived, gate: &str, encounter: Encounter) -> Vec<&'a GateProblem> {
     derived.gate_problem.iter().filter(|g| g.gate_id == gate && g.encounter == encounter).collect()
 }
 
@@ -288,8 +318,10 @@ fn a_pass_on_the_same_sha_is_a_proven_miss_and_one_on_another_sha_is_none() {
         with_sha(gate_run("reviewer-b", "verdict", 5, Verdict::Pass), "bbbb"),
         with_sha(gate_run("review", "verdict", 10, Verdict::Fail), "bbbb"),
     ];
-    let found = vec![finding(&runs[2], "F")];
-    let d = derived(runs, found);
+    let found = vec![Finding { failure_class: Some("regression".into()), ..finding(&runs[2], "F") }];
+    let mut facts = facts(runs, found);
+    covering(&mut facts, "reviewer-b", &["regression"]);
+    let d = derive(facts, rules()).unwrap();
     assert_eq!(met(&d, "reviewer-b", Encounter::Missed)[0].miss_basis, Some(MissBasis::Proven));
     assert!(met(&d, "sensors", Encounter::Missed).is_empty());
     assert_eq!(d.problems[0].introduced_after.as_deref(), Some("sensors"));
@@ -346,7 +378,7 @@ fn a_pass_on_an_unchanged_tree_is_flaky_and_closes_nothing() {
 fn a_problem_first_seen_after_the_merge_escaped() {
     let runs = vec![gate_run("closer", "merge", 10, Verdict::Pass), gate_run("review", "verdict", 20, Verdict::Fail)];
     let found = vec![finding(&runs[1], "F")];
-    assert!(derived(runs, found).problems[0].escaped);
+    assert_eq!(derived(runs, found).problems[0].escaped, Some(true));
 }
 
 #[test]
@@ -412,26 +444,7 @@ fn other_units_are_other_problems_and_a_pass_of_one_unit_closes_no_other() {
 #[test]
 fn a_session_on_the_branch_of_an_issue_joins_its_run_whatever_came_first() {
     let mut facts = facts(vec![], vec![]);
-    facts.contexts.push(Context {
-        context_id: "c".into(),
-        parent_context_id: None,
-        native_run_key: "session:s1".into(),
-        role: None,
-        role_basis: None,
-        agent_name: None,
-        model: None,
-        started_at: Some(Ts(-10 * MINUTE)),
-        ended_at: Some(Ts(50 * MINUTE)),
-        token_basis: None,
-        producer_total_tokens: None,
-        tool_version: None,
-        cwd: Some("~/shop".into()),
-        git_branch: Some("feature/issue-7-x".into()),
-        repo: None,
-        n_compactions: None,
-        source_id: "log".into(),
-        source_line: 1,
-    });
+    facts.contexts.push(context("c", "session:s1"));
     let d = derive(facts, rules()).unwrap();
     assert_eq!(d.runs.len(), 1);
     let run = &d.runs[0];

@@ -6,10 +6,11 @@ use std::collections::HashMap;
 use polars::prelude::{IntoLazy, PolarsResult, SortMultipleOptions, col};
 
 use super::frame::{Values, frame, ints, micros};
-use super::rulebook::Rulebook;
+use super::rulebook::{Order, Rulebook};
+use super::writes::Writes;
 use crate::model::gate_runs::{Finding, GateRun};
 use crate::model::time::Ts;
-use crate::model::vocabulary::{About, Verdict};
+use crate::model::vocabulary::{About, ExposureBasis, Phase, Verdict};
 
 /// One gate run in its place.
 #[derive(Debug, Clone, Copy)]
@@ -19,8 +20,8 @@ pub struct Event<'a> {
     pub effective: Option<Ts>,
     pub verdict: Verdict,
     pub about: About,
-    /// Order of gate and rule.
-    pub order: (i64, i64),
+    /// Declared place of gate and rule.
+    pub order: Order,
     pub path: &'a str,
     /// Whether it was leaked into this run from elsewhere: it says nothing of the run's own work, nor the other way round.
     pub foreign: bool,
@@ -58,15 +59,25 @@ impl Event<'_> {
         }
     }
 
+    /// The commit whose tree it judged. A log of passes alone names what was checked out, whatever was uncommitted.
+    pub fn commit(&self) -> Option<&str> {
+        self.run.head_sha.as_deref().filter(|_| self.run.exposure_basis != ExposureBasis::PassesOnly)
+    }
+
+    /// Whether it came before a tool call: what it refuses is that call, and a delivery may well go on without it.
+    pub fn guards_a_call(&self) -> bool {
+        self.run.phase == Some(Phase::Before)
+    }
+
     /// Same gate and rule.
     pub fn same_rule(&self, other: &GateRun) -> bool {
         self.run.gate_id == other.gate_id && self.run.rule_id == other.rule_id
     }
 }
 
-/// Total order: effective time, gate order, rule order, source, line, position.
+/// Total order: effective time (what has none comes last, and is known to be neither before nor after anything), gate order, rule order, source, line, position.
 pub fn compare(a: &Event<'_>, b: &Event<'_>) -> Ordering {
-    let key = |e: &Event<'_>| (e.effective.is_none(), e.effective, e.order);
+    let key = |e: &Event<'_>| (e.effective.is_none(), e.effective, e.order.key());
     let place = |e: &Event<'_>| (e.run.source_line, e.run.seq);
     key(a)
         .cmp(&key(b))
@@ -97,35 +108,6 @@ pub fn effective_times(gate_runs: &[GateRun]) -> PolarsResult<Vec<Option<Ts>>> {
     Ok(running.into_iter().zip(gate_runs).map(|(t, g)| if g.reconstructed || g.ended_at.is_none() { None } else { t.map(Ts) }).collect())
 }
 
-/// When the work tree changed in a run, as far as its sources show.
-#[derive(Debug, Default, Clone)]
-pub struct Writes {
-    /// Times of recorded writes, sorted.
-    pub at: Vec<Ts>,
-    /// Whether the run's sources record writes at all; if not, states are unknown.
-    pub recorded: bool,
-}
-
-impl Writes {
-    fn between(&self, from: Option<Ts>, to: Option<Ts>) -> Option<usize> {
-        if !self.recorded {
-            return None;
-        }
-        let (from, to) = (from?, to?);
-        Some(self.at.iter().filter(|t| from < **t && **t <= to).count())
-    }
-
-    /// Whether the tree changed from one gate run to a later one. `None`: unknown.
-    pub fn changed(&self, earlier: &Event<'_>, later: &Event<'_>) -> Option<bool> {
-        let written = self.between(earlier.effective, later.effective).map(|n| n > 0);
-        match (earlier.run.head_sha.as_deref(), later.run.head_sha.as_deref()) {
-            (Some(a), Some(b)) if !same_sha(a, b) => Some(true),
-            (Some(_), Some(_)) => Some(written.unwrap_or(false)),
-            _ => written,
-        }
-    }
-}
-
 /// Equal shas; an abbreviated one equals the sha it begins.
 pub fn same_sha(a: &str, b: &str) -> bool {
     let n = a.len().min(b.len());
@@ -136,7 +118,7 @@ pub fn same_sha(a: &str, b: &str) -> bool {
 #[derive(Debug, Default)]
 pub struct Timeline<'a> {
     pub events: Vec<Event<'a>>,
-    pub writes: Writes,
+    pub writes: Writes<'a>,
 }
 
 /// Findings by gate run, in a fixed order.

@@ -35,12 +35,14 @@ impl Layout {
 
     /// The part of a path that a delivery's files share: what stands before the tracking or work tree folder, else the folder itself.
     pub fn root_of<'p>(&self, path: &'p str) -> &'p str {
+        self.checkout_of(path).unwrap_or_else(|| path.rsplit_once('/').map_or("", |(folder, _)| folder))
+    }
+
+    /// The checkout that a path lies in; `None` where no folder in it tells.
+    pub fn checkout_of<'p>(&self, path: &'p str) -> Option<&'p str> {
         let folders = self.worktrees.iter().chain(&self.tracking).map(String::as_str).chain([OWN_FOLDER]);
         let cut = folders.filter_map(|folder| split_at_folder(path, folder)).map(|(before, _)| before);
-        match cut.min_by_key(|before| before.len()) {
-            Some(before) => before,
-            None => path.rsplit_once('/').map_or("", |(folder, _)| folder),
-        }
+        cut.min_by_key(|before| before.len())
     }
 
     /// The checkout a path lies in and what follows its work tree folder; `None` where the path lies in no work tree.

@@ -215,7 +215,7 @@ pub fn run(id: &str, basis: RunBasis, version: Option<&str>, model: Option<&str>
 }
 
 pub fn member(run: &str, kind: &str, id: &str) -> RunMember {
-    RunMember { run_id: run.into(), member_kind: kind.into(), member_id: id.into(), link_basis: LinkBasis::Explicit }
+    RunMember { run_id: run.into(), member_kind: kind.into(), member_id: id.into(), link_basis: LinkBasis::Explicit, root: None }
 }
 
 fn problem(id: &str, run: &str, fingerprint: &str, opened: i64) -> Problem {
@@ -235,7 +235,7 @@ fn problem(id: &str, run: &str, fingerprint: &str, opened: i64) -> Problem {
         order_basis: OrderBasis::Time,
         co_first: vec![],
         unattributed: false,
-        escaped: false,
+        escaped: Some(false),
         link_basis: LinkBasis::Explicit,
         opened_at: Some(at(opened)),
         closed_at: None,
@@ -548,7 +548,7 @@ fn problems(world: &mut World) {
     let mut p2 = stopped(problem("p2", "r1", "F2", 40), "review", StopBasis::ActedOn);
     (p2.disposition, p2.rework_ms, p2.closed_at) = (Disposition::Disputed, Some(120_000), Some(at(60)));
     let mut p3 = problem("p3", "r2", "F3", WEEK + 55);
-    (p3.severity, p3.unattributed, p3.escaped) = (Some(Severity::Critical), true, true);
+    (p3.severity, p3.unattributed, p3.escaped) = (Some(Severity::Critical), true, Some(true));
     let mut p4 = stopped(problem("p4", "r2", "F4", WEEK + 50), "sensors", StopBasis::Enforced);
     p4.about = About::Infrastructure;
     let mut p5 = stopped(problem("p5", "r2", "F1", WEEK + 50), "sensors", StopBasis::Enforced);

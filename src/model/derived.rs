@@ -42,7 +42,7 @@ record! {
         elapsed_ms: Option<i64>,
         /// Milliseconds without gaps over 30 minutes.
         active_ms: Option<i64>,
-        /// merged, merge_unconfirmed, finished, abandoned or open. NULL: the sources cannot say.
+        /// merged, abandoned, merge_unconfirmed, finished or open. NULL: the sources cannot say.
         outcome: Option<String>,
         /// Dominant model by output tokens.
         model: Option<String>,
@@ -62,6 +62,23 @@ record! {
         member_id: String,
         /// How it was joined.
         link_basis: LinkBasis,
+        /// Folder below which files mean this run by that native run key. NULL: the key means this run wherever it stands.
+        root: Option<String>,
+    }
+}
+
+impl RunMember {
+    /// How closely the row fits rows with this native run key in the file of that path: the greatest of several is the run's
+    /// (`run_of_key` in `queries/lib` says the same). `None`: not at all.
+    pub fn fits(&self, native_run_key: &str, path: &str) -> Option<usize> {
+        if self.member_kind != "native_run" || self.member_id != native_run_key {
+            return None;
+        }
+        match self.root.as_deref() {
+            None => Some(usize::MAX),
+            Some(root) if root.is_empty() || path.strip_prefix(root).is_some_and(|below| below.starts_with('/')) => Some(root.len()),
+            Some(_) => None,
+        }
     }
 }
 
@@ -270,12 +287,12 @@ record! {
         stop_basis: Option<StopBasis>,
         /// How the order is known.
         order_basis: OrderBasis,
-        /// Gates whose runs overlap the first detection in time: they have no order.
+        /// Gates whose reports overlap the first detection, or whose stops overlap the first stop, in time: they have no order.
         co_first: Vec<String>,
         /// Whether no record attributes it to a stop.
         unattributed: bool,
-        /// Whether it was first seen after merge.
-        escaped: bool,
+        /// Whether it was first seen after merge. NULL: one of the two times is unknown.
+        escaped: Option<bool>,
         /// How the run's sources were joined.
         link_basis: LinkBasis,
         /// First finding.
@@ -286,7 +303,7 @@ record! {
         recurs_of: Option<String>,
         /// What became of it.
         disposition: Disposition,
-        /// A person's label of one of its findings: true, false-alarm or duplicate. NULL: not labelled.
+        /// A person's latest label of any of its findings: true, false-alarm or duplicate. NULL: not labelled.
         label: Option<String>,
         /// Whether a person detected it first; unclassified until labelled.
         human: bool,

@@ -55,7 +55,8 @@ record! {
         substance: Option<i64>,
         /// scoped or full. NULL: unknown.
         scope: Option<Scope>,
-        /// Commit it judged.
+        /// Commit whose tree it judged. NULL: unknown, or the tree held uncommitted changes. With `passes_only` the commit that was checked
+        /// out, whatever was uncommitted.
         head_sha: Option<String>,
         /// Whether it came before or after the tool call it is about. NULL: about none, or not recorded.
         phase: Option<Phase>,
@@ -67,7 +68,7 @@ record! {
         evidence: Option<String>,
         /// Detector that recognised it. NULL: the source itself says it is a gate.
         detector_id: Option<String>,
-        /// recorded, implied_by_stage or inferred.
+        /// recorded, implied_by_stage, inferred or passes_only; the last two never enter a rate.
         exposure_basis: ExposureBasis,
         /// Whether the source marks the span as written after the fact; such spans never set order.
         reconstructed: bool,

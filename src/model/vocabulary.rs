@@ -98,8 +98,21 @@ vocabulary! {
 }
 
 vocabulary! {
-    /// How a gate run's exposure is known (DESIGN §3.4); `inferred` never enters a rate.
-    ExposureBasis { Recorded = "recorded", ImpliedByStage = "implied_by_stage", Inferred = "inferred" }
+    /// How a gate run's exposure is known (DESIGN §3.4); only `recorded` and `implied_by_stage` enter a rate.
+    ExposureBasis {
+        Recorded = "recorded",
+        ImpliedByStage = "implied_by_stage",
+        Inferred = "inferred",
+        /// The source keeps passes only: its rows are no sample of all runs.
+        PassesOnly = "passes_only",
+    }
+}
+
+impl ExposureBasis {
+    /// Whether the gate run may stand in the numerator and denominator of a rate.
+    pub fn in_rates(self) -> bool {
+        matches!(self, ExposureBasis::Recorded | ExposureBasis::ImpliedByStage)
+    }
 }
 
 vocabulary! {
@@ -175,6 +188,8 @@ vocabulary! {
     DecisionKind {
         Waiver = "waiver", Override = "override", Escalation = "escalation", Approval = "approval", Label = "label",
         RuleChange = "rule_change", Deviation = "deviation", Release = "release",
+        /// The delivery was given up.
+        Abandonment = "abandonment",
     }
 }
 
@@ -197,8 +212,13 @@ vocabulary! {
 }
 
 vocabulary! {
-    /// What makes rows of different sources one run.
-    LinkBasis { Explicit = "explicit", Trailer = "trailer", TimeWindow = "time_window", None = "none" }
+    /// What makes rows of different sources one run, strongest first.
+    LinkBasis {
+        Explicit = "explicit", Trailer = "trailer", TimeWindow = "time_window",
+        /// The same task, and nothing that speaks against it.
+        Inferred = "inferred",
+        None = "none",
+    }
 }
 
 vocabulary! {

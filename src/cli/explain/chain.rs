@@ -77,7 +77,7 @@ pub struct ProblemChain {
     pub order_basis: &'static str,
     pub co_first: Vec<String>,
     pub unattributed: bool,
-    pub escaped: bool,
+    pub escaped: Option<bool>,
     pub disposition: &'static str,
     pub label: Option<String>,
     pub recurs_of: Option<String>,
@@ -245,9 +245,7 @@ impl Evidence {
     /// The findings of an episode: those of its run and unit that name its fingerprint, or repeat one that does, between its opening
     /// and its end. By time.
     pub fn findings_of(&self, problem: &Problem) -> Vec<&Finding> {
-        let keys = self.keys_of(&problem.run_id);
-        let runs: HashMap<&str, &GateRun> =
-            self.gate_runs.iter().filter(|g| keys.contains(g.native_run_key.as_str())).map(|g| (g.gate_run_id.as_str(), g)).collect();
+        let runs: HashMap<&str, &GateRun> = self.gate_runs_of(&problem.run_id).into_iter().map(|g| (g.gate_run_id.as_str(), g)).collect();
         let time = |f: &Finding| f.observed_at.or_else(|| runs.get(f.gate_run_id.as_str())?.ended_at);
         let mut near: Vec<&Finding> = self.findings.iter().filter(|f| runs.contains_key(f.gate_run_id.as_str())).collect();
         near.sort_by_key(|f| (time(f), f.source_line));

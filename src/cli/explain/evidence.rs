@@ -1,6 +1,6 @@
 //! Owns the rows that a chain is made of, as the views show them, with the ways between them.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use crate::lake::{LakeError, Snapshot};
 use crate::model::derived::{GateMark, GateProblem, GateRunMark, Problem, Run, RunMember};
@@ -65,15 +65,29 @@ impl Evidence {
         self.problems.iter().find(|p| p.problem_id == id)
     }
 
-    /// Native run keys of a run.
-    pub fn keys_of(&self, run_id: &str) -> HashSet<&str> {
-        self.members.iter().filter(|m| m.run_id == run_id && m.member_kind == "native_run").map(|m| m.member_id.as_str()).collect()
+    /// The members that could mean the run by a native run key of its own, by key: with those of other runs that use the same key.
+    fn claims_on(&self, run_id: &str) -> HashMap<&str, Vec<&RunMember>> {
+        let keys = || self.members.iter().filter(|m| m.member_kind == "native_run");
+        let mut claims: HashMap<&str, Vec<&RunMember>> =
+            keys().filter(|m| m.run_id == run_id).map(|m| (m.member_id.as_str(), Vec::new())).collect();
+        for member in keys() {
+            if let Some(of) = claims.get_mut(member.member_id.as_str()) {
+                of.push(member);
+            }
+        }
+        claims
     }
 
     /// Gate runs of a run, in order of time, source and line.
     pub fn gate_runs_of(&self, run_id: &str) -> Vec<&GateRun> {
-        let keys = self.keys_of(run_id);
-        let mut runs: Vec<&GateRun> = self.gate_runs.iter().filter(|g| keys.contains(g.native_run_key.as_str())).collect();
+        let claims = self.claims_on(run_id);
+        let of_run = |g: &&GateRun| {
+            let path = self.path_of(&g.source_id);
+            let fitting =
+                claims.get(g.native_run_key.as_str()).into_iter().flatten().filter_map(|m| Some((m.fits(&g.native_run_key, path)?, m)));
+            fitting.max_by_key(|(fit, m)| (*fit, std::cmp::Reverse(&m.run_id))).is_some_and(|(_, m)| m.run_id == run_id)
+        };
+        let mut runs: Vec<&GateRun> = self.gate_runs.iter().filter(of_run).collect();
         runs.sort_by_key(|g| (g.ended_at.or(g.observed_at), self.path_of(&g.source_id), g.source_line, g.seq));
         runs
     }

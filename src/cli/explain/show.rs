@@ -66,7 +66,7 @@ pub fn problem(chain: &ProblemChain, all: bool) -> String {
     if !chain.co_first.is_empty() {
         pair(&mut out, "at the same time", &chain.co_first.iter().map(|g| escape(g)).collect::<Vec<_>>().join(", "));
     }
-    if chain.escaped {
+    if chain.escaped == Some(true) {
         pair(&mut out, "escaped", "first seen after merge");
     }
     let closed = chain.closed_at.as_deref().map_or("open at the end of the run".to_owned(), |at| format!("closed {at}"));

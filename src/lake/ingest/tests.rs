@@ -389,6 +389,7 @@ fn derived_tables_are_replaced_all_at_once_or_not_at_all() {
             member_kind: "context".into(),
             member_id: format!("{i}"),
             link_basis: LinkBasis::Explicit,
+            root: None,
         };
         (0..n).map(member).collect()
     };

@@ -21,7 +21,7 @@ impl Source for Progress {
     }
 
     fn version(&self) -> u32 {
-        1
+        2
     }
 
     fn claims(&self, probe: &Probe<'_>) -> bool {
@@ -97,7 +97,7 @@ fn decide(conclusion: &str) -> Option<(DecisionKind, String)> {
         ("merged", "APPROVED") => DecisionKind::Approval,
         // Merged although the review asked for changes, or without one.
         ("merged", "NEEDS_REVISION" | "n-a") => DecisionKind::Override,
-        ("abandoned", "APPROVED" | "NEEDS_REVISION" | "n-a") => DecisionKind::Waiver,
+        ("abandoned", "APPROVED" | "NEEDS_REVISION" | "n-a") => DecisionKind::Abandonment,
         _ => return None,
     };
     Some((kind, format!("conclusion:{}:{verdict}", end.trim())))
@@ -112,7 +112,7 @@ mod tests {
         let kind = |text| decide(text).map(|(kind, _)| kind);
         assert_eq!(kind(" merged; review verdict: APPROVED."), Some(DecisionKind::Approval));
         assert_eq!(kind(" merged; review verdict: NEEDS_REVISION."), Some(DecisionKind::Override));
-        assert_eq!(kind(" abandoned; review verdict: n-a."), Some(DecisionKind::Waiver));
+        assert_eq!(kind(" abandoned; review verdict: n-a."), Some(DecisionKind::Abandonment));
         for text in ["", "merged", "merged; fine", "merged; review verdict: maybe.", "gone; review verdict: APPROVED."] {
             assert_eq!(kind(text), None, "{text}");
         }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 
 use super::{ApprovalMarker, Contract, FeatureList, Progress, SensorEvidence};
-use crate::model::vocabulary::{DecisionKind, Mode, Scope, Verdict};
+use crate::model::vocabulary::{DecisionKind, ExposureBasis, Mode, Scope, Verdict};
 use crate::source::emit::{Collect, Facts, Summary};
 use crate::source::{Input, Probe, Source, claim, head_of, read_file};
 
@@ -81,6 +81,7 @@ fn sensor_evidence_is_green_only_and_says_what_ran_where() {
     );
     assert_eq!((run.native_run_key.as_str(), run.raw_verdict.as_deref()), ("record:7", Some("pre-pr")));
     assert_eq!(run.head_sha.as_deref().map(str::len), Some(40));
+    assert!(f.gate_runs.iter().all(|r| r.exposure_basis == ExposureBasis::PassesOnly), "no rate may count them");
     assert_eq!(f.gate_runs[1].verdict, Verdict::Vacuous);
     assert!(f.findings.is_empty());
 }

@@ -1,8 +1,8 @@
 //! Owns `sensor-evidence.jsonl`: one row for each *green* sensor run.
 //!
-//! Red runs leave no row, so these passes are no sample of all runs: they are marked `evidence = green_only`, and no rate may count
-//! them. They do tell on which commit which scope was green, and how many sensors ran. A row whose
-//! checksum is not that of its own fields was changed after it was written, or not written by the harness: warning `checksum_mismatch`.
+//! Red runs leave no row, so these passes are no sample of all runs: their exposure is `passes_only`, and no rate counts them. They do
+//! tell on which commit which scope was green, and how many sensors ran. A row whose checksum is not that of its own fields was changed
+//! after it was written, or not written by the harness: warning `checksum_mismatch`.
 
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
@@ -55,7 +55,7 @@ impl Source for SensorEvidence {
     }
 
     fn version(&self) -> u32 {
-        2
+        3
     }
 
     fn state(&self, _input: &Input) -> Option<String> {
@@ -153,7 +153,7 @@ impl Row<'_> {
             resolves: None,
             evidence: Some(GREEN_ONLY.to_owned()),
             detector_id: None,
-            exposure_basis: ExposureBasis::Recorded,
+            exposure_basis: ExposureBasis::PassesOnly,
             reconstructed: false,
             injected_tokens_est: None,
             input_tokens: None,
