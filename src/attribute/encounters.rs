@@ -1,11 +1,11 @@
 //! Owns `gate_problem`: how each gate of a run met each of its problems, misses with their basis included.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::episodes::Episode;
 use super::rulebook::Rulebook;
 use super::stops::Stop;
-use super::timeline::{Event, Timeline, same_sha};
+use super::timeline::{Event, OfGate, Timeline, same_sha};
 use crate::model::derived::GateProblem;
 use crate::model::vocabulary::{About, Encounter, ExposureBasis, FingerprintBasis, MissBasis, Scope, Verdict};
 
@@ -21,19 +21,18 @@ pub struct Met<'a> {
 
 /// One row for each gate that is known to the run: those with a gate run in it, and those its harness declares.
 pub fn encounters(met: &Met<'_>, timeline: &Timeline<'_>, known: &BTreeSet<&str>, rules: &Rulebook) -> Vec<GateProblem> {
-    let mut by_gate: BTreeMap<&str, Vec<usize>> = known.iter().map(|gate| (*gate, Vec::new())).collect();
-    for (at, event) in timeline.events.iter().enumerate() {
-        by_gate.entry(&event.run.gate_id).or_default().push(at);
-    }
-    by_gate
+    let never = OfGate::default();
+    let ran = timeline.gates();
+    let gates: BTreeSet<&str> = known.iter().copied().chain(ran.keys().copied()).collect();
+    gates
         .into_iter()
-        .filter(|(gate, _)| !rules.not_control.contains(*gate))
-        .flat_map(|(gate, events)| encounter(gate, &events, met, timeline, rules))
+        .filter(|gate| !rules.not_control.contains(*gate))
+        .flat_map(|gate| encounter(gate, ran.get(gate).unwrap_or(&never), met, timeline, rules))
         .collect()
 }
 
 /// What the gate did about the problem. A gate that stopped or detected it, and had let it pass before, has a second row for the miss.
-fn encounter(gate: &str, events: &[usize], met: &Met<'_>, timeline: &Timeline<'_>, rules: &Rulebook) -> Vec<GateProblem> {
+fn encounter(gate: &str, events: &OfGate, met: &Met<'_>, timeline: &Timeline<'_>, rules: &Rulebook) -> Vec<GateProblem> {
     let row = |encounter, miss_basis, at: Option<usize>| {
         let event = at.map(|at| &timeline.events[at]);
         GateProblem {
@@ -47,11 +46,12 @@ fn encounter(gate: &str, events: &[usize], met: &Met<'_>, timeline: &Timeline<'_
         }
     };
     let missed = misses(events, met, timeline, rules).map(|(at, basis)| row(Encounter::Missed, Some(basis), Some(at)));
-    let spoke = match met.stops.iter().find(|s| events.contains(&s.event)) {
+    let is_its = |at: usize| timeline.events[at].run.gate_id == gate;
+    let spoke = match met.stops.iter().find(|s| is_its(s.event)) {
         Some(stop) if met.stops.first() == Some(stop) => Some(row(Encounter::StoppedFirst, None, Some(stop.event))),
         Some(stop) => Some(row(Encounter::Stopped, None, Some(stop.event))),
         None => {
-            let report = met.episode.reports.iter().map(|r| r.event).find(|at| events.contains(at));
+            let report = met.episode.reports.iter().map(|r| r.event).find(|at| is_its(*at));
             report.map(|at| row(Encounter::Detected, None, Some(at)))
         }
     };
@@ -59,12 +59,13 @@ fn encounter(gate: &str, events: &[usize], met: &Met<'_>, timeline: &Timeline<'_
         return spoke.into_iter().chain(missed).collect();
     }
     let closed = met.episode.closed_by.unwrap_or(usize::MAX);
-    let skipped = |at: &&usize| **at < closed && matches!(timeline.events[**at].verdict, Verdict::Skipped | Verdict::SkippedRequired);
-    let after = |at: &&usize| **at > closed && timeline.events[**at].effective.is_some();
-    let silent = match (events.iter().find(skipped), events.iter().find(after)) {
+    let skipped = events.skips.first().filter(|at| **at < closed);
+    let later = &events.all[events.all.partition_point(|at| *at <= closed)..];
+    let after = later.iter().find(|at| timeline.events[**at].effective.is_some());
+    let silent = match (skipped, after) {
         (Some(&at), _) => Some(row(Encounter::Skipped, None, Some(at))),
         (None, Some(&at)) => Some(row(Encounter::AfterFix, None, Some(at))),
-        (None, None) => events.is_empty().then(|| row(Encounter::NotRun, None, None)),
+        (None, None) => events.all.is_empty().then(|| row(Encounter::NotRun, None, None)),
     };
     silent.into_iter().collect()
 }
@@ -73,7 +74,7 @@ fn encounter(gate: &str, events: &[usize], met: &Met<'_>, timeline: &Timeline<'_
 /// and looked as widely. It is possible where one of these is unknown, where the source keeps passes only, or where the commit is unknown
 /// and the run records writes and none lies in between. Only product problems are missed, and a run about one tool call misses nothing
 /// else.
-fn misses(events: &[usize], met: &Met<'_>, timeline: &Timeline<'_>, rules: &Rulebook) -> Option<(usize, MissBasis)> {
+fn misses(events: &OfGate, met: &Met<'_>, timeline: &Timeline<'_>, rules: &Rulebook) -> Option<(usize, MissBasis)> {
     let first = met.episode.reports.first()?.event;
     let reported = &timeline.events[first];
     if met.about != About::Product || met.episode.basis == FingerprintBasis::GateStage {
@@ -81,8 +82,21 @@ fn misses(events: &[usize], met: &Met<'_>, timeline: &Timeline<'_>, rules: &Rule
     }
     let closed = met.episode.closed_by.unwrap_or(timeline.events.len());
     let mut possible = None;
-    for &at in events.iter().filter(|&&at| at < closed && at != first) {
+    let passes = &events.passes[..events.passes.partition_point(|at| *at < closed)];
+    // A report that names no commit is missed by earlier passes alone, and by none before the last write.
+    let passes = match reported.run.head_sha {
+        Some(_) => passes,
+        None => {
+            let earlier = &passes[..passes.partition_point(|at| *at < first)];
+            let written = |at: &usize| timeline.writes.changed(&timeline.events[*at], reported) == Some(true);
+            &earlier[earlier.partition_point(written)..]
+        }
+    };
+    for &at in passes.iter().filter(|&&at| at != first) {
         let passed = &timeline.events[at];
+        if other_commit(passed, reported) || possible.is_some() && reported.run.head_sha.is_none() {
+            continue;
+        }
         let covers = rules.covers(&passed.run.gate_id, met.failure_class);
         if passed.foreign != reported.foreign || covers == Some(false) || !may_have_seen(passed, met) {
             continue;
@@ -105,6 +119,11 @@ fn misses(events: &[usize], met: &Met<'_>, timeline: &Timeline<'_>, rules: &Rule
         }
     }
     possible
+}
+
+/// Whether both name a commit, and another one.
+fn other_commit(passed: &Event<'_>, reported: &Event<'_>) -> bool {
+    passed.run.head_sha.as_deref().zip(reported.run.head_sha.as_deref()).is_some_and(|(a, b)| !same_sha(a, b))
 }
 
 /// Whether the pass is known to have looked at no less than the report did.

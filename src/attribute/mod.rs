@@ -217,7 +217,7 @@ impl<'a> Gathered<'a> {
             run.harness.as_ref().and_then(|h| rules.gates_of.get(h)).into_iter().flatten().map(String::as_str).collect();
         let evidence = problems::RunEvidence {
             run,
-            timeline: timeline::Timeline { events, writes },
+            timeline: timeline::Timeline::new(events, writes),
             findings: &self.findings,
             rules,
             known_gates,

@@ -67,13 +67,13 @@ fn let_through(event: &Event<'_>, evidence: &RunEvidence<'_>) -> bool {
     let again = evidence.done.get(&(guarded.name.as_str(), args)).and_then(|times| times.iter().filter(|t| **t > at).min().copied());
     let Some(again) = again else { return false };
     let timeline = &evidence.timeline;
-    let passed = |e: &&Event<'_>| {
-        e.verdict == Verdict::Pass
-            && e.effective.is_some_and(|t| event.effective.is_none_or(|spoke| spoke < t) && t < again)
+    let passed = |e: &Event<'_>| {
+        e.effective.is_some_and(|t| event.effective.is_none_or(|spoke| spoke < t) && t < again)
             && e.same_rule(event.run)
             && e.looks_at_same(event)
     };
-    timeline.writes.between(Some(at), Some(again), &[&guarded.tool_call_id]) == Some(false) && !timeline.events.iter().any(|e| passed(&e))
+    timeline.writes.between(Some(at), Some(again), &[&guarded.tool_call_id]) == Some(false)
+        && !timeline.passes(0..timeline.events.len()).any(|(_, e)| passed(e))
 }
 
 fn problem(episode: &Episode<'_>, stops: &[Stop], evidence: &RunEvidence<'_>, earlier: &[Problem]) -> Problem {
@@ -138,7 +138,9 @@ fn about(episode: &Episode<'_>) -> About {
 
 /// First seen after the run's work was merged. `None`: it was merged, and one of the two times is unknown.
 fn escaped(first: &Event<'_>, evidence: &RunEvidence<'_>) -> Option<bool> {
-    let merges = || evidence.timeline.events.iter().filter(|e| e.passes(&evidence.rules.merges, evidence.rules, first));
+    let timeline = &evidence.timeline;
+    let passes = || timeline.passes(0..timeline.events.len()).map(|(_, e)| e);
+    let merges = || passes().filter(|e| e.passes(&evidence.rules.merges, evidence.rules, first));
     if merges().next().is_none() {
         return Some(false);
     }
@@ -184,7 +186,8 @@ fn disposition(episode: &Episode<'_>, evidence: &RunEvidence<'_>, label: Option<
     }
     // A tool call that was refused stays undone, whatever is merged without it.
     let crossed = episode.last_report().filter(|&at| events[at].effective.is_some() && !events[at].guards_a_call()).is_some_and(|at| {
-        events[at + 1..].iter().any(|e| e.effective.is_some() && e.passes(&evidence.rules.merges, evidence.rules, &events[at]))
+        let mut later = evidence.timeline.passes(at + 1..events.len());
+        later.any(|(_, e)| e.effective.is_some() && e.passes(&evidence.rules.merges, evidence.rules, &events[at]))
     });
     if crossed { Disposition::Ignored } else { Disposition::Unknown }
 }
@@ -197,10 +200,9 @@ fn introduced_after(episode: &Episode<'_>, about: About, evidence: &RunEvidence<
     let first = episode.reports.first()?;
     let events = &evidence.timeline.events;
     events[first.event].effective?;
-    events[..first.event]
-        .iter()
-        .rev()
-        .filter(|e| e.verdict == Verdict::Pass && e.about == about && e.speaks_of(episode.unit.as_deref()))
+    let passes = evidence.timeline.passes(0..first.event).rev().map(|(_, e)| e);
+    passes
+        .filter(|e| e.about == about && e.speaks_of(episode.unit.as_deref()))
         .find(|e| evidence.timeline.writes.changed(e, &events[first.event]) == Some(true))
         .map(|e| e.run.gate_id.clone())
 }

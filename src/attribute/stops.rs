@@ -51,7 +51,7 @@ fn went_on(at: usize, episode: &Episode<'_>, timeline: &Timeline<'_>, rules: &Ru
     let closes = own_pass(at, episode, timeline).unwrap_or(timeline.events.len());
     let same_record = |later: &Event<'_>| (later.path, later.run.source_line) == (refused.path, refused.run.source_line);
     let unplaced = refused.run.phase.is_none() && refused.run.stopped_work != Some(true);
-    timeline.events[at + 1..closes].iter().any(|later| {
+    timeline.passes(at + 1..closes).any(|(_, later)| {
         later.effective.is_some()
             && !same_record(later)
             && refused.order.before(later.order).unwrap_or(unplaced)
@@ -63,14 +63,10 @@ fn went_on(at: usize, episode: &Episode<'_>, timeline: &Timeline<'_>, rules: &Ru
 fn own_pass(at: usize, episode: &Episode<'_>, timeline: &Timeline<'_>) -> Option<usize> {
     let reported = &timeline.events[at];
     reported.effective?;
-    let passes = timeline.events.iter().enumerate().skip(at + 1);
-    let own = passes
+    let own = timeline
+        .passes(at + 1..timeline.events.len())
         .filter(|(_, e)| {
-            e.effective.is_some()
-                && e.verdict == Verdict::Pass
-                && e.same_rule(reported.run)
-                && e.speaks_of(episode.unit.as_deref())
-                && e.looks_at_same(reported)
+            e.effective.is_some() && e.same_rule(reported.run) && e.speaks_of(episode.unit.as_deref()) && e.looks_at_same(reported)
         })
         .find(|(_, e)| timeline.writes.changed(reported, e) != Some(false))
         .map(|(at, _)| at);

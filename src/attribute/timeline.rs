@@ -1,7 +1,8 @@
 //! Owns the timeline of a run: its gate runs in order, with effective times and the tree state each one saw.
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 
 use polars::prelude::{IntoLazy, PolarsResult, SortMultipleOptions, col};
 
@@ -114,11 +115,55 @@ pub fn same_sha(a: &str, b: &str) -> bool {
     n >= 7 && a.is_char_boundary(n) && b.is_char_boundary(n) && a[..n].eq_ignore_ascii_case(&b[..n])
 }
 
-/// The gate runs of one run with their findings.
+/// The gate runs of one run, in order.
 #[derive(Debug, Default)]
 pub struct Timeline<'a> {
     pub events: Vec<Event<'a>>,
     pub writes: Writes<'a>,
+    /// Positions of passes. A run may hold very many reports: what asks each of them about passes looks at these alone.
+    passes: Vec<usize>,
+    by_gate: BTreeMap<&'a str, OfGate>,
+}
+
+/// Positions of one gate's events.
+#[derive(Debug, Default)]
+pub struct OfGate {
+    pub all: Vec<usize>,
+    pub passes: Vec<usize>,
+    pub skips: Vec<usize>,
+}
+
+impl<'a> Timeline<'a> {
+    /// Of events that are in order.
+    pub fn new(events: Vec<Event<'a>>, writes: Writes<'a>) -> Timeline<'a> {
+        let mut by_gate: BTreeMap<&'a str, OfGate> = BTreeMap::new();
+        let mut passes = Vec::new();
+        for (at, event) in events.iter().enumerate() {
+            let gate = by_gate.entry(&event.run.gate_id).or_default();
+            gate.all.push(at);
+            match event.verdict {
+                Verdict::Pass => {
+                    passes.push(at);
+                    gate.passes.push(at);
+                }
+                Verdict::Skipped | Verdict::SkippedRequired => gate.skips.push(at),
+                _ => {}
+            }
+        }
+        Timeline { events, writes, passes, by_gate }
+    }
+
+    /// The passes at these positions.
+    pub fn passes(&self, within: Range<usize>) -> impl DoubleEndedIterator<Item = (usize, &Event<'a>)> {
+        let from = self.passes.partition_point(|at| *at < within.start);
+        let to = self.passes.partition_point(|at| *at < within.end).max(from);
+        self.passes[from..to].iter().map(|at| (*at, &self.events[*at]))
+    }
+
+    /// The gates that ran, with the positions of their events.
+    pub fn gates(&self) -> &BTreeMap<&'a str, OfGate> {
+        &self.by_gate
+    }
 }
 
 /// Findings by gate run, in a fixed order.

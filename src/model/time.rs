@@ -120,4 +120,14 @@ mod tests {
             assert_eq!(Ts::parse(text), None, "{text}");
         }
     }
+
+    #[test]
+    fn nothing_happened_before_agents_or_far_from_now() {
+        for text in ["0000-01-01T00:00:00Z", "1970-01-01T00:00:00Z", "1999-12-31T23:59:59Z", "2100-01-01T00:00:00Z", "9999-12-31T23:59:59Z"]
+        {
+            assert!(Ts::parse(text).is_some(), "{text}");
+            assert_eq!(Ts::parse_recorded(text), None, "{text}");
+        }
+        assert!(Ts::parse_recorded("2026-11-30T00:00:00Z").is_some());
+    }
 }

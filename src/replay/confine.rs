@@ -129,6 +129,7 @@ mod tests {
             why: "w".into(),
             findings: vec![],
             substance: None,
+            declined: false,
             took: std::time::Duration::ZERO,
             conduct: Conduct { outside: outside.iter().map(|p| (*p).to_owned()).collect(), measures: Some(measures), ..Conduct::default() },
         };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
-use super::fixture::{Fixture, Who};
+use super::fixture::{Expect, Fixture, Who};
 use super::matrix::{Cell, Emptied};
 use super::waivers::Waivers;
 use super::words::{Classification, Outcome, Severity};
@@ -114,6 +114,11 @@ pub fn expectations(fixtures: &[&Fixture], cells: &[Cell], whole: bool) -> Vec<I
         let cells = by_fixture.get(fixture.id.as_str()).map_or(&[][..], Vec::as_slice);
         for cell in cells {
             of_cell(fixture, cell, &mut out);
+        }
+        let caught = |e: &Expect| e.outcome == Outcome::Catches;
+        if fixture.classification == Classification::Normative && !fixture.expect.iter().any(caught) {
+            let text = "it is normative and nothing is expected to catch it: add [[expect]] with outcome = \"catches\", or classify it as known_defect";
+            out.push(Issue::plain(Kind::Unanswered, Some(&fixture.id), None, text.to_owned()));
         }
         for expect in &fixture.expect {
             let own = |cell: &&&Cell| match &expect.who {

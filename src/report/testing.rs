@@ -61,6 +61,19 @@ week | n_runs | n_runs_observing | n_merged | elapsed_median_ms | active_median_
 2026-W48 | 7 | 7 | 6 | 5400000 | 3000000 | 7 | 52 | 2000000 | 6 | 3 | 1 | 1 | 1 | 2 | 88000 | 1900000000 | - | 3
 ";
 
+/// A week in which runs ended and no source records verdicts or gate runs.
+pub fn unobserved_week() -> Table {
+    let unknown = |column: &str| match column {
+        "week" => "2026-W48",
+        "n_runs" => "7",
+        "n_runs_observing" | "n_with_tokens" => "0",
+        _ => "-",
+    };
+    let header = TREND.lines().find(|line| !line.is_empty()).unwrap_or_default();
+    let row: Vec<&str> = header.split(" | ").map(unknown).collect();
+    table(&format!("{header}\n{}\n", row.join(" | ")))
+}
+
 /// A week in a shop: escapes, a blind spot, a broken hook, a hostile name.
 pub fn shop() -> Answers {
     let mut a = empty();

@@ -1,5 +1,6 @@
 //! Owns the tests of whole reports on hand-made answers.
 
+use super::answers::Span;
 use super::audit::Audit;
 use super::headline::Headline;
 use super::manifest::{FORMAT, Manifest, Span as ManifestSpan, marks};
@@ -167,4 +168,17 @@ fn a_report_of_the_sample_lake_is_the_same_to_the_byte_and_has_every_file_it_nam
     let manifest: Manifest = serde_json::from_slice(&std::fs::read(dir.path().join("one/manifest.json")).unwrap()).unwrap();
     assert!(manifest.queries.len() >= 20 && manifest.files.keys().all(|f| dir.path().join("one").join(f).is_file()));
     assert_eq!(manifest.news.label, "2026-W46");
+}
+
+#[test]
+fn a_span_of_which_nothing_is_recorded_is_unknown_and_no_improvement() {
+    let mut answers = shop();
+    answers.insert("weekly_trend", Span::News, super::testing::unobserved_week());
+    let headline = Headline::read(&answers, Span::News);
+    assert_eq!((headline.n_runs, headline.n_problems, headline.n_escaped, headline.n_tolls), (7, None, None, None));
+    let audit = Audit::new(frame(), answers, None);
+    let text = strip(&summary(&audit, &[]));
+    assert!(text.contains("whether they had product problems is not known") && !text.contains("product problems 8 → 0"), "{text}");
+    let held = super::fail_on::FailOn::Escapes.holds(&audit);
+    assert!(held.is_some_and(|why| why.contains("cannot be told")), "a check that nothing could fail is no pass");
 }

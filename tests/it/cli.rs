@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use crate::support::{Scratch, body};
+use crate::support::{Scratch, body, csv_rows};
 
 const COMMANDS: [&str; 10] = ["audit", "doctor", "explain", "ingest", "init", "label", "lake", "query", "schema", "sql"];
 
@@ -209,4 +209,69 @@ fn a_statement_comes_from_the_argument_a_file_or_standard_input_alike() {
 fn the_version_is_that_of_the_package() {
     let output = Command::new(env!("CARGO_BIN_EXE_mechanic")).arg("--version").output().unwrap();
     assert_eq!(String::from_utf8(output.stdout).unwrap(), concat!("mechanic ", env!("CARGO_PKG_VERSION"), "\n"));
+}
+
+#[test]
+#[cfg(unix)]
+fn a_failed_check_stays_failed_when_nobody_reads_on() {
+    let scratch = Scratch::new();
+    // The pipe is closed before anything is written.
+    let run = |args: &[&str]| {
+        let mut child = scratch.command(args).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        drop(child.stdout.take());
+        child.wait().unwrap().code()
+    };
+    let audit = ["audit", "fixtures/demo", "--now", "2026-11-30T00:00:00Z", "--fail-on", "quarantine"];
+    let audit_all = ["audit", "fixtures/demo", "--now", "2026-11-30T00:00:00Z", "--week", "2026-W40", "--fail-on", "toll"];
+    let told: Vec<Option<i32>> = [&audit[..], &audit_all[..]].iter().map(|args| scratch.run(args).status.code()).collect();
+    assert!(told.contains(&Some(1)), "one of them fails: {told:?}");
+    assert_eq!(vec![run(&audit), run(&audit_all)], told);
+    assert_eq!(run(&["sql", "select * from range(100000)"]), Some(0), "enough was read");
+}
+
+#[test]
+fn nothing_is_written_over_the_lake() {
+    let scratch = demo();
+    let before = scratch.digest();
+    for name in ["lake.json", "gates/x.csv", "x"] {
+        let out = format!("{}/{name}", scratch.lake().display());
+        for args in
+            [&["query", "toll", "-o", &out][..], &["sql", "select 1 as a", "-o", &out], &["audit", "fixtures/demo/shop", "--out", &out]]
+        {
+            let (code, told) = ends(&scratch, args);
+            assert_eq!(code, Some(2), "{args:?}: {told}");
+            assert!(told.contains("lies in the lake"), "{told}");
+        }
+    }
+    assert_eq!(scratch.digest(), before);
+}
+
+#[test]
+#[cfg(unix)]
+fn a_file_that_could_not_be_read_shows_in_the_next_audit() {
+    let scratch = demo();
+    let folder = scratch.path().join("logs");
+    fs::create_dir(&folder).unwrap();
+    fs::write(folder.join("trace.jsonl"), fs::read("fixtures/demo/shop/.copilot-tracking/issues/issue-102/trace.jsonl").unwrap()).unwrap();
+    let audit = |scratch: &Scratch| {
+        scratch.run(&[
+            "audit",
+            folder.to_str().unwrap(),
+            "--now",
+            "2026-11-30T00:00:00Z",
+            "--format",
+            "json",
+            "--out",
+            scratch.path().join("out").to_str().unwrap(),
+        ])
+    };
+    audit(&scratch);
+    // A packed file that ends in the middle: it cannot be read, and changes no fact.
+    fs::write(folder.join("broken.jsonl"), [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 1]).unwrap();
+    audit(&scratch);
+    let csv = fs::read_to_string(scratch.path().join("out/tables/coverage.csv"))
+        .or_else(|_| fs::read_to_string(scratch.path().join("out/coverage.csv")))
+        .unwrap();
+    let failed: i64 = csv_rows(&csv).iter().map(|row| row["n_failed"].parse::<i64>().unwrap_or(0)).sum();
+    assert_eq!(failed, 1, "{csv}");
 }

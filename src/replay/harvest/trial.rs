@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::tree::{self, Tree};
+use crate::replay::confine::Conduct;
 use crate::replay::fixture::Named;
 use crate::replay::isolate::{Cage, Job};
 use crate::replay::outcome::{self, Classes, Once};
@@ -86,7 +87,15 @@ impl<'a> Trials<'a> {
             Ok(ran) => outcome::of_run(self.validator, &ran, None, self.classes),
             Err(e) => {
                 let why = format!("the run could not be made: {e}");
-                Once { outcome: Outcome::Crashes, why, findings: Vec::new(), substance: None, took: Duration::ZERO }
+                Once {
+                    outcome: Outcome::Crashes,
+                    why,
+                    findings: Vec::new(),
+                    substance: None,
+                    declined: false,
+                    took: Duration::ZERO,
+                    conduct: Conduct::default(),
+                }
             }
         }
     }

@@ -228,8 +228,14 @@ fn verdict(results: &Results) -> String {
     let waived = results.issues.iter().filter(|i| i.waived.is_some()).count();
     let silent = results.issues.iter().filter(|i| i.kind == Kind::NoVerdict).count();
     let waived = if waived > 0 { format!(", {waived} waived") } else { String::new() };
+    let doubted = results.subsumption.not_believed.len();
+    let doubt = match doubted {
+        0 => String::new(),
+        1 => ", by 1 validator that is not believed among others".to_owned(),
+        n => format!(", by {n} validators that are not believed among others"),
+    };
     match results.exit {
-        0 => format!("Held: every expectation is met{waived} (exit 0)"),
+        0 => format!("Held: every expectation is met{waived}{doubt} (exit 0)"),
         3 => format!("No verdict in {silent} cells: this is no pass; {failing} proven failures beside{waived} (exit 3)"),
         _ => format!("Failed: {failing} failures{waived} (exit 1)"),
     }

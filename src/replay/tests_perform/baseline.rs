@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use super::super::lock;
 use super::super::perform::{Failed, Request, perform};
 use super::super::weigh::Kind;
 use super::{Home, Quiet, expect, told, validator};
@@ -92,4 +93,51 @@ fn a_forged_memory_in_the_change_is_not_read() {
     let kept = fs::read(&memo).unwrap();
     let results = perform(&Request { baseline: Some("HEAD".into()), ..request }, &Quiet).unwrap();
     assert_eq!((results.exit, results.measured.remembered, fs::read(&memo).unwrap() == kept), (0, 3, true));
+}
+
+#[test]
+fn a_baseline_that_did_not_ask_does_not_excuse_a_miss() {
+    let home = Home::new();
+    home.validators(&[validator("look", "g", "look.sh", ""), validator("other", "h", "look.sh", "")]);
+    home.commit();
+    let part = perform(&Request { filters: vec!["validator=other".to_owned()], ..home.request() }, &Quiet).unwrap();
+    let file = home.path("part.json");
+    fs::write(&file, part.json()).unwrap();
+    // Blinded: gate g no longer catches what it must.
+    home.validators(&[validator("look", "g", "blind.sh", ""), validator("other", "h", "look.sh", "")]);
+    home.write("validators/blind.sh", "echo 1 read; exit 0\n");
+    let results = home.against(file.to_str().unwrap());
+    assert_eq!(results.exit, 1, "{:?}", results.issues);
+}
+
+#[test]
+fn an_approved_reclassification_does_not_cover_an_edit_of_the_stimulus() {
+    let home = Home::new();
+    home.write(
+        "failures/waivers.toml",
+        "[[approval]]\nchange = \"expectation\"\nfixture = \"one\"\nwho = \"me\"\nwhy = \"so\"\nexpires = \"2027-01-01\"\n",
+    );
+    home.commit();
+    home.fixture("one", "normative", "bad", &(expect("g", "catches") + &expect("h", "misses")));
+    lock(&home.path("failures")).unwrap();
+    assert!(told(&home.against("HEAD"), Kind::SelfAcquittal).is_empty(), "that much is approved");
+    home.write("failures/one/stimulus/a.txt", "still bad");
+    lock(&home.path("failures")).unwrap();
+    let named = told(&home.against("HEAD"), Kind::SelfAcquittal);
+    assert!(named.iter().any(|t| t.contains("is edited")), "{named:?}");
+}
+
+#[test]
+fn a_replay_of_nothing_and_a_normative_fixture_that_expects_nothing_are_no_pass() {
+    let home = Home::new();
+    home.validators(&[]);
+    assert!(perform(&home.request(), &Quiet).is_err(), "no validator");
+    home.validators(&[validator("look", "g", "look.sh", "")]);
+    home.fixture("two", "normative", "bad", "");
+    let results = home.replay();
+    assert_eq!(results.exit, 1);
+    assert!(told(&results, Kind::Unanswered).iter().any(|t| t.contains("nothing is expected to catch it")), "{:?}", results.issues);
+    fs::remove_dir_all(home.path("failures")).unwrap();
+    fs::create_dir(home.path("failures")).unwrap();
+    assert!(perform(&home.request(), &Quiet).is_err(), "no fixture");
 }
