@@ -145,7 +145,8 @@ unsafe fn child(ends: [libc::c_int; 5], uids: &std::ffi::CStr, gids: &std::ffi::
         libc::write(ends[3], c"r".as_ptr().cast(), 1);
         let mut byte = 0u8;
         libc::read(ends[4], (&raw mut byte).cast(), 1);
-        let validator = libc::fork();
+        // Not the library's fork: it takes locks that another thread may have held when this process was copied.
+        let validator = libc::syscall(libc::SYS_clone, libc::SIGCHLD, 0, 0, 0, 0) as libc::pid_t;
         if validator == 0 {
             for (i, fd) in ends.iter().take(3).enumerate() {
                 libc::dup2(*fd, i as libc::c_int);
