@@ -131,6 +131,11 @@ pub struct Cage {
     pub(super) without: Measures,
     #[cfg(target_os = "linux")]
     groups: Option<group::Groups>,
+    /// Version of Landlock; 0 where there is none.
+    #[cfg(target_os = "linux")]
+    landlock: i64,
+    #[cfg(target_os = "linux")]
+    cores: u64,
     /// What a run without a command gives here.
     pub measures: Measures,
 }
@@ -157,6 +162,10 @@ impl Cage {
             without,
             #[cfg(target_os = "linux")]
             groups: if without.has(Measures::CGROUP) { None } else { group::Groups::find() },
+            #[cfg(target_os = "linux")]
+            landlock: landlock::version(),
+            #[cfg(target_os = "linux")]
+            cores: std::thread::available_parallelism().map_or(1, |n| n.get() as u64),
             measures: Measures::default(),
         };
         let levels = [Level::User, Level::Root, Level::Bare];

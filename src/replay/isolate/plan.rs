@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::measures::Measures;
 use super::outside::{self, Wanted};
-use super::{Cage, Level, landlock};
+use super::{Cage, Level};
 
 /// Everything in the form of system calls.
 pub(super) struct Plan {
@@ -30,6 +30,9 @@ pub(super) struct Plan {
     pub files: CString,
     pub folders: Vec<CString>,
     pub hidden: Vec<CString>,
+    /// What is shown instead of them, and what is `/dev/shm`.
+    pub empty: CString,
+    pub shared: CString,
     pub pid_max: CString,
     pub cwd: CString,
     pub program: CString,
@@ -75,22 +78,21 @@ impl Plan {
         let pointers = |list: &[CString]| list.iter().map(|s| s.as_ptr()).chain([std::ptr::null()]).collect::<Vec<_>>();
         let argv = pointers(&strings[..n]);
         let envp = pointers(&strings[n..]);
-        let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
         let mut rlimits = vec![
             (libc::RLIMIT_CORE as libc::c_int, 0),
             (libc::RLIMIT_FSIZE as libc::c_int, limits.disk),
             (libc::RLIMIT_DATA as libc::c_int, limits.memory),
             (libc::RLIMIT_NOFILE as libc::c_int, 1024),
             // Time by the clock ends a run first; this ends what spins on after all.
-            (libc::RLIMIT_CPU as libc::c_int, (what.timeout.as_secs() + 2) * cores),
+            (libc::RLIMIT_CPU as libc::c_int, (what.timeout.as_secs() + 2) * cage.cores),
         ];
         let beside = if level == Level::Bare { limits.others } else { 0 };
         rlimits.push((libc::RLIMIT_NPROC as libc::c_int, limits.processes + beside));
         let under = |name: &str| c(root.join(name));
-        let landlock = !without.has(Measures::LANDLOCK) && landlock::version() >= 1;
+        let landlock = !without.has(Measures::LANDLOCK) && cage.landlock >= 1;
         let refuse_sockets = level == Level::Bare && !without.has(Measures::SOCKETS);
         // Since its sixth version Landlock keeps signals inside.
-        let watch_signals = level == Level::Bare && !(landlock && landlock::version() >= 6);
+        let watch_signals = level == Level::Bare && !(landlock && cage.landlock >= 6);
         let watching = Wanted { watch: true, refuse_sockets, watch_signals };
         let refusing = Wanted { watch: false, refuse_sockets, watch_signals: false };
         Plan {
@@ -110,6 +112,8 @@ impl Plan {
             files: under("files"),
             folders: FOLDERS.iter().map(|n| under(n)).collect(),
             hidden: hidden.iter().map(c).collect(),
+            empty: under(".hidden"),
+            shared: under(".shared"),
             pid_max: c(limits.processes.max(301).to_string()),
             cwd: c(what.cwd),
             program: c(what.program),

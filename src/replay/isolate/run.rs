@@ -120,7 +120,7 @@ impl Cage {
         let wanted = job.wanted.iter().map(|name| if watched.reachable { place::read_back(&outside, name) } else { None }).collect();
         // It waits for this to end; its end takes the place with it.
         started.go = None;
-        started.child.reap(Duration::from_secs(5));
+        started.child.end();
         Ok(Ran {
             end: watched.end,
             out: watched.out,

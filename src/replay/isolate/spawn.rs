@@ -45,6 +45,25 @@ impl Child {
     }
 }
 
+impl Child {
+    /// Ends it and waits for that. Its namespaces end with it; without them it must have ended what it supervises.
+    pub fn end(&mut self) {
+        if self.level == Level::Bare {
+            self.reap(Duration::from_secs(5));
+        } else if !self.reaped {
+            self.signal(libc::SIGKILL);
+            loop {
+                // SAFETY: our own child; SIGKILL ends it.
+                let pid = unsafe { libc::waitpid(self.pid, std::ptr::null_mut(), 0) };
+                if pid == self.pid || io::Error::last_os_error().raw_os_error() != Some(libc::EINTR) {
+                    break;
+                }
+            }
+            self.reaped = true;
+        }
+    }
+}
+
 impl Drop for Child {
     fn drop(&mut self) {
         if self.reaped {

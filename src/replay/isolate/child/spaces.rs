@@ -32,21 +32,23 @@ pub(super) unsafe fn make(plan: &Plan) -> Measures {
         let quiet = libc::MS_NOSUID | libc::MS_NODEV;
         let tmpfs =
             |at: &CStr, options: &CStr| libc::mount(c"mechanic".as_ptr(), at.as_ptr(), c"tmpfs".as_ptr(), quiet, options.as_ptr().cast());
-        for folder in &plan.hidden {
-            if tmpfs(folder, c"size=64k,mode=0755") != 0 {
-                no_place(5);
-            }
-        }
-        tmpfs(c"/dev/shm", c"size=16m,mode=1777");
         if tmpfs(&plan.root, &plan.tmpfs_options) != 0 {
             no_place(3);
         }
         in_force = in_force.with(Measures::TMPFS);
-        for folder in &plan.folders {
+        for folder in plan.folders.iter().chain([&plan.empty, &plan.shared]) {
             if libc::mkdir(folder.as_ptr(), 0o755) != 0 {
                 no_place(4);
             }
         }
+        // Folders of the one tmpfs: each file system more is made and undone at a cost that a short run feels.
+        for folder in &plan.hidden {
+            if !bind(&plan.empty, folder) || !set(folder, 0, READ_ONLY, 0) {
+                no_place(5);
+            }
+        }
+        libc::chmod(plan.shared.as_ptr(), 0o1777);
+        bind(&plan.shared, c"/dev/shm");
         if libc::mount(c"proc".as_ptr(), c"/proc".as_ptr(), c"proc".as_ptr(), quiet | libc::MS_NOEXEC, null.cast()) == 0 {
             in_force = in_force.with(Measures::PROC);
             // A limit of this namespace alone, since Linux 6.14; before, it is the machine's and cannot be written.
@@ -83,21 +85,21 @@ fn set(path: &CStr, flags: u32, set: u64, clear: u64) -> bool {
     unsafe { libc::syscall(libc::SYS_mount_setattr, libc::AT_FDCWD, path.as_ptr(), flags, &raw const attr, size_of::<MountAttr>()) == 0 }
 }
 
-fn bind(path: &CStr) -> bool {
+fn bind(path: &CStr, at: &CStr) -> bool {
     let null = std::ptr::null();
     // SAFETY: C strings; null where the kernel takes none.
-    unsafe { libc::mount(path.as_ptr(), path.as_ptr(), null, libc::MS_BIND, null.cast()) == 0 }
+    unsafe { libc::mount(path.as_ptr(), at.as_ptr(), null, libc::MS_BIND, null.cast()) == 0 }
 }
 
 /// Mounts a folder over itself, read-only.
 pub(super) fn read_only(folder: &CStr) -> bool {
-    bind(folder) && set(folder, 0, READ_ONLY, 0)
+    bind(folder, folder) && set(folder, 0, READ_ONLY, 0)
 }
 
 /// A read-only mount does not stop writing to a device, and root owns the disk's. Where no Landlock does, all but the harmless are closed.
 fn devices() {
     const HARMLESS: [&CStr; 6] = [c"/dev/null", c"/dev/zero", c"/dev/full", c"/dev/random", c"/dev/urandom", c"/dev/tty"];
-    let bound = HARMLESS.map(bind);
+    let bound = HARMLESS.map(|device| bind(device, device));
     set(c"/", libc::AT_RECURSIVE as u32, NO_DEVICES, 0);
     for (device, bound) in HARMLESS.iter().zip(bound) {
         if bound {
