@@ -29,9 +29,10 @@ fn send(signal: libc::c_int) {
     // SAFETY: kill is async-signal-safe, and the validator is not reaped while it is the target.
     unsafe {
         if BARE.load(Ordering::SeqCst) {
-            // It may have moved to another group of its own.
-            libc::kill(-target, signal);
-            libc::kill(target, signal);
+            // It may have moved to another group of its own. It is told once to end, and killed in any case.
+            if libc::kill(-target, signal) != 0 || signal == libc::SIGKILL {
+                libc::kill(target, signal);
+            }
         } else {
             libc::kill(-1, signal);
         }
