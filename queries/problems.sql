@@ -19,11 +19,11 @@
 -- column: first_stop_rule_id Rule that stopped it first.
 -- column: stop_basis enforced or acted_on.
 -- column: order_basis How the order is known.
--- column: co_first Gates whose runs overlap the first detection.
+-- column: co_first Gates whose reports overlap the first detection, or whose stops overlap the first stop.
 -- column: unattributed Whether no record attributes it.
--- column: escaped Whether it was first seen after merge.
+-- column: escaped Whether it was first seen after merge. NULL: one of the two times is unknown.
 -- column: disposition What became of it.
--- column: label A person's label: true, false-alarm or duplicate.
+-- column: label A person's latest label: true, false-alarm or duplicate.
 -- column: human Whether a person detected it first.
 -- column: n_findings Findings in it.
 -- column: opened_at First finding.

@@ -151,8 +151,9 @@ pub fn later(a: Option<Ts>, b: Option<Ts>) -> Option<Ts> {
     }
 }
 
-/// Per-issue records carry only the issue number: they belong to the trace of that issue in the same tracking root. Without one there,
-/// the only trace of such an issue is inferred to be theirs, unless the two are known to lie in different checkouts.
+/// Per-issue records carry only the issue number: they belong to the trace of that issue in the same tracking root. Without one there
+/// it is the only trace of such an issue that names their repository, or else is inferred to be the only trace of such an issue that is
+/// not known to be of another one.
 fn records(facts: &Viewed, traced: &BTreeMap<String, Traced>, layout: &Layout, paths: &HashMap<&str, &str>, links: &mut Links) {
     let rows = facts
         .units
@@ -174,10 +175,14 @@ fn records(facts: &Viewed, traced: &BTreeMap<String, Traced>, layout: &Layout, p
         let task = key.strip_prefix("record:").map(str::to_owned);
         let same_task = || traced.iter().filter(|(_, t)| t.task == task);
         let home: Vec<&String> = same_task().filter(|(_, t)| t.root == root).map(|(k, _)| k).collect();
-        let any: Vec<(&String, &Traced)> = same_task().collect();
-        let found = match (home.as_slice(), any.as_slice()) {
-            ([one], _) => Some((*one, LinkBasis::Explicit)),
-            ([], [(one, trace)]) if checkout.is_none_or(|name| !trace.is_elsewhere(name)) => Some((*one, LinkBasis::Inferred)),
+        let names_it = |t: &Traced| checkout.is_some() && t.repo.as_deref().map(repo_name) == checkout;
+        let named = || only(same_task().filter(|(_, t)| names_it(t)));
+        let found = match home.as_slice() {
+            [one] => Some((*one, LinkBasis::Explicit)),
+            [] => named().map(|(key, _)| (key, LinkBasis::Explicit)).or_else(|| {
+                let (key, trace) = only(same_task())?;
+                checkout.is_none_or(|name| !trace.is_elsewhere(name)).then_some((key, LinkBasis::Inferred))
+            }),
             _ => None,
         };
         let basis = found.map_or(LinkBasis::Explicit, |(_, basis)| basis);

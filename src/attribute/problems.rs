@@ -59,6 +59,10 @@ pub fn problems(evidence: &RunEvidence<'_>) -> (Vec<Problem>, Vec<GateProblem>) 
 /// ran, or the same tool ran later with the same arguments. Where the work went on in between (something was or may have been written, or
 /// the gate passed on the same subject), that is another try and no override.
 fn let_through(event: &Event<'_>, evidence: &RunEvidence<'_>) -> bool {
+    // The call of a reviewer is the gate run itself: made again it is another review.
+    if event.run.phase.is_none() {
+        return false;
+    }
     let Some(guarded) = event.run.tool_call_id.as_deref().and_then(|id| evidence.tool_calls.get(id)) else { return false };
     if guarded.success == Some(true) && event.run.phase == Some(Phase::Before) {
         return true;
@@ -165,7 +169,8 @@ fn disposition(episode: &Episode<'_>, evidence: &RunEvidence<'_>, label: Option<
         return Disposition::Disputed;
     }
     let events = &evidence.timeline.events;
-    let last = episode.last_report().map(|at| &events[at]);
+    let timed = episode.reports.iter().rev().map(|r| &events[r.event]).find(|e| e.effective.is_some());
+    let last = timed.or_else(|| episode.last_report().map(|at| &events[at]));
     let released_by = |until: Option<Ts>| {
         let before = |d: &&&Decision| until.is_none_or(|until| d.decided_at <= Some(until));
         last.is_some_and(|e| evidence.decisions.iter().filter(before).any(|d| lifts(d, e)))

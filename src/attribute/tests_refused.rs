@@ -79,6 +79,19 @@ fn a_pass_of_the_gate_on_the_same_subject_in_between_is_no_override() {
     assert_eq!(p.first_stop_gate_id.as_deref(), Some("hook"));
 }
 
+#[test]
+fn a_review_that_is_asked_for_again_overrides_nothing() {
+    let (first, again) = (call("first", "Task", 5, Some(false)), call("again", "Task", 30, Some(false)));
+    let mut fail = hook(&first, 10, Verdict::Fail);
+    fail.phase = None;
+    let found = vec![finding(&fail, "F")];
+    let mut facts = facts(vec![fail], found);
+    facts.contexts.push(context("c", "session:s1"));
+    facts.tool_calls = vec![first, again];
+    let p = &derive(facts, rules()).unwrap().problems[0];
+    assert_eq!((p.first_stop_gate_id.as_deref(), p.disposition), (Some("hook"), Disposition::Unknown));
+}
+
 /// A gate that no harness declares, as `mechanic record` tells of it.
 fn lint(minute: i64, verdict: Verdict) -> GateRun {
     gate_run("lint", "all", minute, verdict)

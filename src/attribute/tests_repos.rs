@@ -56,7 +56,7 @@ fn a_record_joins_the_only_trace_of_its_issue_unless_they_lie_in_different_repos
     for (trace, repo, runs, basis) in [
         ("~/shop/.copilot-tracking/issues/issue-12/trace.jsonl", None, 1, LinkBasis::Explicit),
         ("/exports/issue-12.trace.jsonl", None, 1, LinkBasis::Inferred),
-        ("/exports/issue-12.trace.jsonl", Some("acme/shop"), 1, LinkBasis::Inferred),
+        ("/exports/issue-12.trace.jsonl", Some("acme/shop"), 1, LinkBasis::Explicit),
         ("/exports/issue-12.trace.jsonl", Some("acme/bank"), 2, LinkBasis::Explicit),
         ("~/bank/.copilot-tracking/issues/issue-12/trace.jsonl", None, 2, LinkBasis::Explicit),
     ] {

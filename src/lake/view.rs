@@ -105,7 +105,7 @@ fn merge_gates(shown: RecordBatch, all: &RecordBatch, copies: &[&[u32]]) -> Resu
                 column.as_any().downcast_ref::<BooleanArray>().into_iter().flatten().map(|said| said.map(|yes| i64::from(!yes))),
             )),
         };
-        let order = rows_of(&[rank.clone()])?;
+        let order = rows_of(std::slice::from_ref(&rank))?;
         let best = |rows: &&[u32]| {
             let known = rows.iter().copied().filter(|row| !rank.is_null(*row as usize));
             known.min_by(|a, b| order.row(*a as usize).cmp(&order.row(*b as usize))).or(rows.first().copied())

@@ -7,6 +7,7 @@ use super::*;
 use crate::attribute::{Rulebook, Viewed, derive};
 use crate::config::Config;
 use crate::config::profile::DELIVERY_HARNESS_NAME;
+use crate::model::derived::RunMember;
 use crate::model::id::digest;
 use crate::model::sources::Source;
 use crate::model::time::Ts;
@@ -173,4 +174,23 @@ fn an_id_without_its_kind_is_enough_where_only_one_kind_has_it() {
         fits(&list(&evidence, kind));
         assert!(!list(&Evidence::default(), kind).is_empty());
     }
+}
+
+#[test]
+fn a_gate_run_of_another_repository_with_the_same_issue_number_is_in_the_chain_of_its_own_run_only() {
+    let mut evidence = demo();
+    let member = evidence.members.iter().find(|m| m.member_id.starts_with("record:")).unwrap().clone();
+    let before = evidence.gate_runs_of(&member.run_id).len();
+    let mut foreign = evidence.gate_runs_of(&member.run_id)[0].clone();
+    foreign.gate_run_id = "foreign".into();
+    foreign.native_run_key = member.member_id.clone();
+    let mut source = evidence.sources[&foreign.source_id].clone();
+    (source.source_id, source.path) = ("elsewhere".into(), "/elsewhere/.mechanic/gate-runs.jsonl".into());
+    foreign.source_id = source.source_id.clone();
+    evidence.sources.insert(source.source_id.clone(), source);
+    evidence.members.push(RunMember { run_id: "other".into(), root: Some("/elsewhere".into()), ..member.clone() });
+    evidence.gate_runs.push(foreign);
+    assert_eq!(evidence.gate_runs_of(&member.run_id).len(), before);
+    let ids: Vec<&str> = evidence.gate_runs_of("other").iter().map(|g| g.gate_run_id.as_str()).collect();
+    assert_eq!(ids, ["foreign"]);
 }
