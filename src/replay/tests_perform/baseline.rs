@@ -123,7 +123,8 @@ fn an_approved_reclassification_does_not_cover_an_edit_of_the_stimulus() {
     assert!(told(&home.against("HEAD"), Kind::SelfAcquittal).is_empty(), "that much is approved");
     home.write("failures/one/stimulus/a.txt", "still bad");
     lock(&home.path("failures")).unwrap();
-    let named = told(&home.against("HEAD"), Kind::SelfAcquittal);
+    let results = home.against("HEAD");
+    let named = told(&results, Kind::SelfAcquittal);
     assert!(named.iter().any(|t| t.contains("is edited")), "{named:?}");
 }
 
