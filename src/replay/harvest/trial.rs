@@ -101,11 +101,11 @@ impl<'a> Trials<'a> {
     }
 
     /// What it names of a tree that it catches; else what it did.
-    pub fn first(&mut self, stimulus: &Prepared) -> Result<Said, Once> {
+    pub fn first(&mut self, stimulus: &Prepared) -> Result<Said, Box<Once>> {
         let once = self.once(stimulus);
         match once.outcome {
-            Outcome::Catches => Said::all_of(&once).into_iter().next().ok_or(once),
-            _ => Err(once),
+            Outcome::Catches => Said::all_of(&once).into_iter().next().ok_or_else(|| Box::new(once)),
+            _ => Err(Box::new(once)),
         }
     }
 
