@@ -9,7 +9,7 @@ use super::LakeError;
 /// Held while a process writes.
 #[derive(Debug)]
 pub(crate) struct Lock {
-    _file: File,
+    file: File,
 }
 
 impl Lock {
@@ -20,12 +20,20 @@ impl Lock {
         let began = Instant::now();
         loop {
             match file.try_lock() {
-                Ok(()) => return Ok(Lock { _file: file }),
+                Ok(()) => return Ok(Lock { file }),
                 Err(TryLockError::WouldBlock) if began.elapsed() < wait => std::thread::sleep(Duration::from_millis(20)),
                 Err(TryLockError::WouldBlock) => return Err(LakeError::Locked(root.to_owned())),
                 Err(TryLockError::Error(e)) => return Err(LakeError::io("lock", &path)(e)),
             }
         }
+    }
+}
+
+impl Drop for Lock {
+    /// Closing alone is not enough: a process that was forked meanwhile holds the same open file until it runs another program.
+    fn drop(&mut self) {
+        // The system releases it at the latest when the last holder of the file is gone.
+        let _ = self.file.unlock();
     }
 }
 
@@ -40,5 +48,15 @@ mod tests {
         assert!(matches!(Lock::take(dir.path(), Duration::ZERO), Err(LakeError::Locked(_))));
         drop(first);
         Lock::take(dir.path(), Duration::ZERO).unwrap();
+    }
+
+    #[test]
+    fn it_is_free_when_dropped_though_a_forked_process_still_has_the_file_open() {
+        let dir = tempfile::tempdir().unwrap();
+        let lock = Lock::take(dir.path(), Duration::ZERO).unwrap();
+        let forked = lock.file.try_clone().unwrap();
+        drop(lock);
+        Lock::take(dir.path(), Duration::ZERO).unwrap();
+        drop(forked);
     }
 }
