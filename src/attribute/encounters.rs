@@ -7,7 +7,7 @@ use super::rulebook::Rulebook;
 use super::stops::Stop;
 use super::timeline::{Event, OfGate, Timeline, same_sha};
 use crate::model::derived::GateProblem;
-use crate::model::vocabulary::{About, Encounter, ExposureBasis, FingerprintBasis, MissBasis, Scope, Verdict};
+use crate::model::vocabulary::{About, Encounter, ExposureBasis, FingerprintBasis, MissBasis, Scope};
 
 /// What the encounters of one problem need to know of it.
 pub struct Met<'a> {
@@ -94,7 +94,7 @@ fn misses(events: &OfGate, met: &Met<'_>, timeline: &Timeline<'_>, rules: &Ruleb
     };
     for &at in passes.iter().filter(|&&at| at != first) {
         let passed = &timeline.events[at];
-        if other_commit(passed, reported) || possible.is_some() && reported.run.head_sha.is_none() {
+        if other_commit(passed, reported) {
             continue;
         }
         let covers = rules.covers(&passed.run.gate_id, met.failure_class);
@@ -114,8 +114,12 @@ fn misses(events: &OfGate, met: &Met<'_>, timeline: &Timeline<'_>, rules: &Ruleb
             (Some(_), Some(_)) => false,
             _ => at < first && changed == Some(false),
         };
-        if is_possible && possible.is_none() {
-            possible = Some((at, MissBasis::Possible));
+        if is_possible {
+            possible = possible.or(Some((at, MissBasis::Possible)));
+            if reported.run.head_sha.is_none() {
+                // Without a commit none is proven.
+                break;
+            }
         }
     }
     possible
@@ -133,10 +137,5 @@ fn as_wide(passed: &Event<'_>, reported: &Event<'_>) -> bool {
 
 /// Whether a pass of this gate run says anything of a problem like this one.
 fn may_have_seen(passed: &Event<'_>, met: &Met<'_>) -> bool {
-    passed.verdict == Verdict::Pass
-        && passed.run.exposure_basis != ExposureBasis::Inferred
-        && passed.run.phase.is_none()
-        && passed.effective.is_some()
-        && passed.about == met.about
-        && passed.speaks_of(met.episode.unit.as_deref())
+    passed.run.exposure_basis != ExposureBasis::Inferred && passed.about == met.about && passed.speaks_of(met.episode.unit.as_deref())
 }

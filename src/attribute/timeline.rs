@@ -129,6 +129,7 @@ pub struct Timeline<'a> {
 #[derive(Debug, Default)]
 pub struct OfGate {
     pub all: Vec<usize>,
+    /// Passes that may have let something by: at a known time, and about more than one tool call.
     pub passes: Vec<usize>,
     pub skips: Vec<usize>,
 }
@@ -144,7 +145,9 @@ impl<'a> Timeline<'a> {
             match event.verdict {
                 Verdict::Pass => {
                     passes.push(at);
-                    gate.passes.push(at);
+                    if event.run.phase.is_none() && event.effective.is_some() {
+                        gate.passes.push(at);
+                    }
                 }
                 Verdict::Skipped | Verdict::SkippedRequired => gate.skips.push(at),
                 _ => {}
