@@ -21,7 +21,7 @@ words! {
         FalseAlarm = "false_alarm",
         /// Skipped although the fixture carries the reference.
         SkippedReference = "skipped_reference",
-        /// No validator belongs to a gate that is to catch.
+        /// No validator belongs to a gate that is to catch, or nobody is to catch a normative fixture.
         Unanswered = "unanswered",
         /// A change of the corpus that could hide a regression of the same change.
         SelfAcquittal = "self_acquittal",

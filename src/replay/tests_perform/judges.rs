@@ -28,6 +28,32 @@ fn a_judges_record_rewritten_for_the_same_prompt_and_model_is_named() {
 }
 
 #[test]
+fn a_new_prompt_with_new_records_in_one_change_acquits_nobody() {
+    let home = Home::new();
+    let judge = "[[validator]]\nid = \"judge\"\ngate = \"g\"\nkind = \"judge\"\n[validator.judge]\nprompt = \"p.md\"\nmodel = \"m\"\ntranscripts = \"t\"\n";
+    home.validators(&[judge.into()]);
+    let record = |prompt: &str, id: &str, verdict: &str| {
+        home.write("validators/p.md", prompt);
+        let suite = super::super::Suite::load(&home.path("failures"), &home.path("validators/validators.toml")).unwrap();
+        let prompt = super::super::digest::bytes(prompt.as_bytes());
+        let input = super::super::input_digest(suite.corpus.get(id).unwrap()).unwrap();
+        let text = format!("{{\"prompt_digest\":\"{prompt}\",\"model\":\"m\",\"input_digest\":\"{input}\",\"verdict\":\"{verdict}\"}}");
+        home.write(&format!("validators/t/{id}.json"), &text);
+    };
+    for (id, verdict) in [("one", "fail"), ("two", "fail"), ("good", "pass")] {
+        record("Judge.", id, verdict);
+    }
+    home.commit();
+    assert_eq!(home.against("HEAD").exit, 0);
+    for (id, verdict) in [("one", "fail"), ("two", "fail"), ("good", "pass")] {
+        record("Judge. ", id, verdict);
+    }
+    let results = home.against("HEAD");
+    assert_eq!(results.exit, 1, "{:?}", results.issues);
+    assert!(told(&results, Kind::SelfAcquittal).iter().any(|t| t.contains("prompt or model and its recorded verdicts")));
+}
+
+#[test]
 fn a_judges_verdict_counts_for_its_prompt_model_and_input_only() {
     let home = Home::new();
     let judge = |model: &str| {

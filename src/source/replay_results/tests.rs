@@ -210,3 +210,11 @@ fn a_cell_that_is_there_twice_is_two_rows_and_told() {
     assert_ne!(facts.replay_results[0].replay_result_id, facts.replay_results[3].replay_result_id);
     assert_eq!(facts.warnings.iter().map(|w| w.kind.as_str()).collect::<Vec<_>>(), ["id_collision"]);
 }
+
+#[test]
+fn what_fails_a_check_here_is_what_fails_it_in_replay() {
+    use crate::replay::weigh::Kind;
+    for kind in Kind::ALL {
+        assert_eq!(super::rows::FAILING.contains(&kind.as_str()), kind.fails(), "{kind}");
+    }
+}
