@@ -65,8 +65,12 @@ pub fn refuse_unread(report: &IngestReport, named: &[PathBuf]) -> anyhow::Result
 
 /// What an ingest came to, in a few lines.
 pub fn told(report: &IngestReport) -> String {
+    let went_on = match report.went_on {
+        0 => String::new(),
+        n => format!(" ({n} from where it had ended)"),
+    };
     let mut out = format!(
-        "{} files: {} read, {} unchanged, {} ignored, {} gone. {} records parsed, {} quarantined, {} warnings.\n",
+        "{} files: {} read{went_on}, {} unchanged, {} ignored, {} gone. {} records parsed, {} quarantined, {} warnings.\n",
         report.files, report.read, report.unchanged, report.ignored, report.gone, report.records, report.quarantined, report.warnings
     );
     for path in &report.rewritten {

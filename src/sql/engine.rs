@@ -30,7 +30,7 @@ use crate::model::id::digest;
 pub struct Tables {
     /// Active Parquet files by table, absolute.
     pub files: BTreeMap<String, Vec<PathBuf>>,
-    /// (source id, batch id) of every visible row of a fact table.
+    /// Which batches hold the visible rows of each source, by source id.
     pub current: Vec<(String, Span)>,
     /// Version of the commit point. NULL in a citation where there is none.
     pub version: Option<i64>,

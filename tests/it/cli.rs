@@ -7,7 +7,8 @@ use std::process::{Command, Output, Stdio};
 
 use crate::support::{Scratch, body, csv_rows};
 
-const COMMANDS: [&str; 10] = ["audit", "doctor", "explain", "ingest", "init", "label", "lake", "query", "schema", "sql"];
+const COMMANDS: [&str; 13] =
+    ["audit", "doctor", "explain", "harvest", "ingest", "init", "label", "lake", "query", "record", "replay", "schema", "sql"];
 
 fn demo() -> Scratch {
     let scratch = Scratch::new();

@@ -89,7 +89,8 @@ pub(super) fn earlier(lake: &Lake, job: &Job) -> Option<Vec<u8>> {
     holds.then(|| state.to_vec())
 }
 
-/// Puts by the state of a reading that ended with this entry. What cannot be put by is read again, so nothing is said of it.
+/// Puts by the state of a reading that ended with this entry, or removes that of an earlier one where there is none to go on from. A
+/// state that cannot be written fails the ingest, as everything that is written to the lake.
 pub(super) fn keep(lake: &Lake, job: &Job, entry: &Entry, state: Option<&[u8]>) -> Result<(), LakeError> {
     let path = place(lake, &entry.row.source_id);
     let labelled = || {

@@ -43,9 +43,7 @@ impl Child {
         }
         self.reaped
     }
-}
 
-impl Child {
     /// Ends it and waits for that. Its namespaces end with it; without them it must have ended what it supervises.
     pub fn end(&mut self) {
         if self.level == Level::Bare {

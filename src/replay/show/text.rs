@@ -231,8 +231,8 @@ fn verdict(results: &Results) -> String {
     let doubted = results.subsumption.not_believed.len();
     let doubt = match doubted {
         0 => String::new(),
-        1 => ", by 1 validator that is not believed among others".to_owned(),
-        n => format!(", by {n} validators that are not believed among others"),
+        1 => "; 1 validator is not believed".to_owned(),
+        n => format!("; {n} validators are not believed"),
     };
     match results.exit {
         0 => format!("Held: every expectation is met{waived}{doubt} (exit 0)"),
