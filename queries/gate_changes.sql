@@ -1,18 +1,18 @@
 -- name: gate_changes
 -- title: When gates last changed
--- doc: One row a gate, rule and basis that changed in the window: a recorded rule change, the mode its gate runs were made in, the model that made them.
+-- doc: One row a gate, rule and basis that changed in the window: a recorded rule change, its text by git, the mode its gate runs were made in, the model that made them.
 -- doc: Mode and model: the last change after which only the new value is seen. A single gate run that differs from those around it is no change,
--- doc: and neither is a single newest one. A changed text shows only where a rule change is recorded.
+-- doc: and neither is a single newest one. Text: the last commit that touched the script of a hook or the file of a rule, where git was read.
 -- param: since timestamp null Changed at or after this time.
 -- param: until timestamp null Changed before this time; nothing later is looked at.
 -- column: gate_id The gate.
 -- column: rule_id The rule. NULL: the gate as a whole.
--- column: basis rule_change, mode or model.
--- column: changed_at When it was decided, else the first gate run with the new value.
--- column: was Value before. NULL: a recorded rule change.
--- column: became Value since, or what was decided.
--- column: n_before Gate runs that show the value before, from the change before it on. NULL: a recorded rule change.
--- column: n_since Gate runs that show the new value. NULL: a recorded rule change.
+-- column: basis rule_change, text, mode or model.
+-- column: changed_at When it was decided or committed, else the first gate run with the new value.
+-- column: was Value before. NULL: a recorded rule change, or a text.
+-- column: became Value since, what was decided, or the path of the text.
+-- column: n_before Gate runs that show the value before, from the change before it on. NULL: a recorded rule change, or a text.
+-- column: n_since Gate runs that show the new value. NULL: a recorded rule change, or a text.
 WITH said AS (
     SELECT g.gate_id, g.rule_id, 'mode' AS basis, g.enforcement AS value, coalesce(g.ended_at, g.started_at) AS seen_at, s.path, g.source_line, g.seq, g.gate_run_id
     FROM gate_runs g LEFT JOIN source_paths s ON s.source_id = g.source_id
@@ -51,6 +51,17 @@ WITH said AS (
         row_number() OVER (PARTITION BY target ORDER BY us(decided_at) DESC, decision_id) AS n
     FROM decisions
     WHERE kind = 'rule_change' AND target IS NOT NULL AND us(decided_at) IS NOT NULL AND ($until IS NULL OR us(decided_at) < $until)
+), texts AS (
+    -- The script of a hook, and the files of rules. What a file declares beside others is no text of one gate.
+    SELECT gate_id, NULL::VARCHAR AS rule_id, substr(identity, strpos(identity, ':') + 1) AS path FROM gates WHERE identity LIKE '%:%/%'
+    UNION
+    SELECT r.gate_id, r.rule_id, r.path FROM rules r JOIN gates g ON g.gate_id = r.gate_id
+    WHERE r.path IS NOT NULL AND r.loaded_by IS NULL AND r.path IS DISTINCT FROM g.declared_in
+), written AS (
+    SELECT t.gate_id, t.rule_id, t.path, c.committed_at,
+        row_number() OVER (PARTITION BY t.gate_id, t.rule_id ORDER BY us(c.committed_at) DESC, t.path, c.sha) AS n
+    FROM texts t JOIN (SELECT sha, committed_at, unnest(control_paths) AS path FROM commits) c ON c.path = t.path
+    WHERE us(c.committed_at) IS NOT NULL AND ($until IS NULL OR us(c.committed_at) < $until)
 )
 SELECT gate_id, rule_id, basis, began AS changed_at, was, value AS became, big(n_before) AS n_before, big(n_since) AS n_since
 FROM changed
@@ -59,4 +70,8 @@ UNION ALL
 SELECT gate_id, NULL, 'rule_change', decided_at, NULL, what, NULL, NULL
 FROM decided
 WHERE n = 1 AND ($since IS NULL OR us(decided_at) >= $since)
+UNION ALL
+SELECT gate_id, rule_id, 'text', committed_at, NULL, path, NULL, NULL
+FROM written
+WHERE n = 1 AND ($since IS NULL OR us(committed_at) >= $since)
 ORDER BY changed_at, gate_id, rule_id NULLS FIRST, basis

@@ -84,6 +84,7 @@ fn commit(session: &str, repo: &str) -> Commit {
         co_authors: Vec::new(),
         n_files: None,
         paths_hash: None,
+        control_paths: None,
         reverts: None,
         tag: None,
         source_id: "git".into(),

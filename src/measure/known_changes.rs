@@ -2,7 +2,7 @@
 
 use super::sample::{at, context, gate, gate_run, source};
 use super::{Window, measure};
-use crate::model::decisions::Decision;
+use crate::model::decisions::{Commit, Decision};
 use crate::model::gate_runs::GateRun;
 use crate::model::vocabulary::{DecisionKind, GateKind, Mode, Purpose, Verdict};
 use crate::sql::testing::{World, lines};
@@ -108,4 +108,44 @@ fn of_recorded_rule_changes_the_last_of_a_gate_is_told() {
     world.put(1, &[decided("d1", "narrowed", 5), decided("d2", "widened", 9)]);
     let told = lines(&measure(&world.engine(), "gate_changes", Window::ALL, "UTC").unwrap(), COLUMNS);
     assert_eq!(told, ["g|rule_change|2026-11-02T00:09:00Z||widened||"]);
+}
+
+#[test]
+fn a_commit_that_touches_the_text_of_a_gate_changes_it_and_no_other() {
+    let mut world = world();
+    let mut hook = gate("PreToolUse:scan.mjs", Purpose::Control);
+    hook.identity = Some("PreToolUse:.claude/hooks/scan.mjs".into());
+    hook.declared_in = Some(".claude/settings.json".into());
+    world.put(1, &[hook, gate("ci", Purpose::Control)]);
+    let commit = |sha: &str, minute: i64, paths: &[&str]| Commit {
+        commit_id: sha.into(),
+        sha: sha.into(),
+        repo: Some("shop".into()),
+        committed_at: Some(at(minute)),
+        task: None,
+        session_trailers: Vec::new(),
+        co_authors: Vec::new(),
+        n_files: Some(1),
+        paths_hash: None,
+        control_paths: Some(paths.iter().map(|p| (*p).to_owned()).collect()),
+        reverts: None,
+        tag: None,
+        source_id: "a".into(),
+        source_line: minute,
+    };
+    world.put(
+        1,
+        &[
+            commit("c1", 1, &[".claude/hooks/scan.mjs"]),
+            commit("c2", 2, &[".claude/hooks/scan.mjs", "scripts/x.sh"]),
+            commit("c3", 3, &["scripts/x.sh"]),
+        ],
+    );
+    let told = |window| lines(&measure(&world.engine(), "gate_changes", window, "UTC").unwrap(), COLUMNS);
+    assert_eq!(told(Window::ALL), ["PreToolUse:scan.mjs|text|2026-11-02T00:02:00Z||.claude/hooks/scan.mjs||"]);
+    assert_eq!(
+        told(Window { until: Some(at(2)), ..Window::ALL }),
+        ["PreToolUse:scan.mjs|text|2026-11-02T00:01:00Z||.claude/hooks/scan.mjs||"]
+    );
+    assert!(told(Window { since: Some(at(3)), ..Window::ALL }).is_empty());
 }

@@ -109,6 +109,9 @@ record! {
         n_files: Option<i64>,
         /// Digest of the touched paths.
         paths_hash: Option<String>,
+        /// Touched paths that may hold the text of a gate or rule (hidden folders, hooks, scripts, sensors …), at most 256.
+        /// NULL: read by a version that kept none.
+        control_paths: Option<Vec<String>>,
         /// Sha it reverts. NULL: no revert.
         reverts: Option<String>,
         /// Version tag on it. NULL: none.

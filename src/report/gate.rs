@@ -115,7 +115,7 @@ pub struct Gate {
 pub struct Changed {
     /// The day, UTC.
     pub on: String,
-    /// rule_change, mode or model.
+    /// rule_change, text, mode or model.
     pub basis: String,
     pub was: Option<String>,
     pub became: Option<String>,
@@ -133,6 +133,7 @@ impl Changed {
         match (self.basis.as_str(), &self.was, &self.became) {
             ("mode", Some(was), Some(became)) => sentence.then("its mode changed from ").name(was).then(" to ").name(became),
             ("model", Some(was), Some(became)) => sentence.then("its model changed from ").name(was).then(" to ").name(became),
+            ("text", _, Some(path)) => sentence.then("its text changed, ").name(path),
             (_, _, Some(what)) => sentence.then("a change of it was recorded, ").name(what),
             _ => sentence.then("a change of it was recorded"),
         }

@@ -3,7 +3,8 @@
 //! A repository is the source file `<repo>/.git/HEAD`. That file hardly ever changes, so what makes the source current is
 //! [`state::references_digest`], which changes with every commit, fetch, branch and tag. All worktrees of a repository are this one
 //! source. What is kept of a commit: sha, time, the issue it names, session ids and agents of its trailers, what it reverts, a version
-//! tag, how many files it touches and a digest of their paths. Messages, people and paths are not kept.
+//! tag, how many files it touches and a digest of their paths, and the paths that may hold the text of a gate or rule. Messages, people and
+//! other paths are not kept.
 
 mod command;
 mod parse;
@@ -38,7 +39,7 @@ impl Source for GitSource {
     }
 
     fn version(&self) -> u32 {
-        1
+        2
     }
 
     fn claims(&self, probe: &Probe<'_>) -> bool {
@@ -138,11 +139,25 @@ fn read_log(git_dir: &Path, repo: Option<&str>, out: &mut Emitter<'_>) -> anyhow
     git.finish()
 }
 
-/// Touched paths of one commit, kept as number and digest only.
+/// Touched paths of one commit, kept as number and digest, and by name where they may hold the text of a gate or rule.
 #[derive(Default)]
 struct Paths {
     n: i64,
     hasher: blake3::Hasher,
+    control: Vec<String>,
+}
+
+/// Paths kept by name of one commit.
+const MAX_CONTROL_PATHS: usize = 256;
+
+/// Folders in which harnesses keep what their gates run. Hidden folders do so too.
+const CONTROL_FOLDERS: [&str; 12] =
+    ["hooks", "githooks", "scripts", "sensors", "gates", "checks", "validators", "rules", "ci", "bin", "tools", "harness"];
+
+/// Whether the file may be the text of a gate or rule, by the folders it stands in.
+fn is_control(path: &str) -> bool {
+    let folders = path.rsplit_once('/').map_or("", |(folders, _)| folders);
+    folders.split('/').any(|f| (f.starts_with('.') && f.len() > 1) || CONTROL_FOLDERS.contains(&f))
 }
 
 impl Paths {
@@ -151,6 +166,13 @@ impl Paths {
         self.n += 1;
         self.hasher.update(path);
         self.hasher.update(&[0]);
+        if let Ok(path) = std::str::from_utf8(path)
+            && self.control.len() < MAX_CONTROL_PATHS
+            && path.len() <= lenient::NAME_CAP
+            && is_control(path)
+        {
+            self.control.push(lenient::name(path));
+        }
     }
 }
 
@@ -167,6 +189,7 @@ fn finish_commit(commit: Option<(Raw, Paths)>, position: i64, repo: Option<&str>
         co_authors: parsed.co_authors,
         n_files: Some(paths.n),
         paths_hash: (paths.n > 0).then(|| digest(paths.hasher.finalize().as_bytes())),
+        control_paths: Some(paths.control),
         reverts: parsed.reverts,
         tag: parsed.tag,
         sha: raw.sha,

@@ -87,6 +87,17 @@ fn commits_are_read_with_time_files_trailers_reverts_and_tags() {
     assert_eq!(merge.paths_hash, of("^More").paths_hash);
     assert_eq!(of("^Revert").reverts.as_deref(), Some(first.as_str()));
     assert!(summary.capabilities.contains("commits"));
+    assert!(facts.commits.iter().all(|c| c.control_paths.as_ref().is_some_and(Vec::is_empty)), "what is no control keeps no name");
+}
+
+#[test]
+fn only_paths_that_may_be_a_gates_text_are_kept_by_name() {
+    for path in [".claude/hooks/scan.mjs", ".github/hooks/policy.json", "scripts/run-sensors.sh", "tools/lint/x.py", "a/sensors/b.sh"] {
+        assert!(super::is_control(path), "{path}");
+    }
+    for path in ["src/main.rs", "README.md", "docs/scripts.md", "./a", "secret/scripts", ""] {
+        assert!(!super::is_control(path), "{path}");
+    }
 }
 
 #[test]
